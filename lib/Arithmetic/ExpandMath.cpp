@@ -3,7 +3,7 @@
 #include "gantry/Arithmetic/Passes.h"
 
 #include "Formula.h"
-#include "gantry/Arithmetic/Hints.h"
+#include "gantry/Dialect/Gantry/IR/Attributes.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,7 +1,7 @@
 // The builder of the lowerings; see Emitter.h.
 
 #include "gantry/Linalg/Emitter.h"
-#include "gantry/Arithmetic/Hints.h"
+#include "gantry/Dialect/Gantry/IR/Attributes.h"
 
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/DialectResourceBlobManager.h"

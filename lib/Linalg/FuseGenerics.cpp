@@ -3,7 +3,7 @@
 // Upstream's pass would also move reshapes through the ops, giving them dimensions that their
 // producers do not have; then a convolution could not be tiled together with its bias.
 
-#include "gantry/Dialect/Gantry/IR/FewBits.h"
+#include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 #include "gantry/Linalg/PackedConvolution.h"
 #include "gantry/Linalg/Passes.h"
 
@@ -25,7 +25,8 @@ struct FuseGenerics : gantry::impl::FuseGenericsPassBase<FuseGenerics> {
     // A producer with other users would be computed twice, and one of a convolution once for each
     // place of the window. Products unpack weights of few bits themselves.
     linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *fused) {
-      return fused->get().hasOneUse() && !FewBits::of(fused->get().getDefiningOp()) &&
+      return fused->get().hasOneUse() &&
+             !fused->get().getDefiningOp()->hasAttr(kBlockQuantizedAttr) &&
              !PackedConvolution::match(cast<linalg::LinalgOp>(fused->getOwner()));
     });
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);

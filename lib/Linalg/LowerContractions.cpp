@@ -3,8 +3,8 @@
 #include "Blocks.h"
 #include "Patterns.h"
 
-#include "gantry/Dialect/Gantry/IR/FewBits.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
+#include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -13,7 +13,8 @@ using Shape = SmallVector<int64_t>;
 
 /// The weights of few bits as numbers, which whoever makes code of the product need not have in
 /// memory.
-static Value unpackWeights(const FewBits &form, Value packed, Emitter &b) {
+static Value unpackWeights(BlockQuantizedAttr quantized, Value packed, Emitter &b) {
+  const BlockQuantized form = quantized.getForm();
   const int64_t columns = shapeOf(packed).front();
   auto unpack = [&](Emitter &e, ValueRange) -> Value {
     Type i32 = e.getI32Type();
@@ -33,39 +34,41 @@ static Value unpackWeights(const FewBits &form, Value packed, Emitter &b) {
     };
     auto numberAt = [&](Value at) -> Value {
       Value bits = byteAt(at);
-      for (int64_t i = 1; i < FewBits::kWordBytes; ++i) {
+      for (int64_t i = 1; i < BlockQuantized::kWordBytes; ++i) {
         Value byte = byteAt(arith::AddIOp::create(e, at, e.index(i)));
         bits = arith::OrIOp::create(e, bits,
                                     Value(arith::ShLIOp::create(e, byte, e.integer(8 * i, i32))));
       }
       return arith::BitcastOp::create(e, e.getF32Type(), bits);
     };
-    Value record = times(over(term, form.block), form.recordWords() * FewBits::kWordBytes);
+    Value record = times(over(term, form.block), form.recordWords() * BlockQuantized::kWordBytes);
     Value first = rest(term, form.block);
     Value inRecord = over(times(first, form.bits), 8);
-    Value byte = byteAt(arith::AddIOp::create(e, Value(arith::AddIOp::create(e, record, inRecord)),
-                                              e.index(form.headWords() * FewBits::kWordBytes)));
+    Value byte =
+        byteAt(arith::AddIOp::create(e, Value(arith::AddIOp::create(e, record, inRecord)),
+                                     e.index(form.headWords() * BlockQuantized::kWordBytes)));
     Value shift = arith::IndexCastOp::create(e, i32, rest(times(first, form.bits), 8));
     Value q = arith::AndIOp::create(e, Value(arith::ShRUIOp::create(e, byte, shift)),
                                     e.integer((1 << form.bits) - 1, i32));
     Value number = arith::SIToFPOp::create(e, e.getF32Type(), q);
-    Value zero = form.hasZeros()
-                     ? numberAt(arith::AddIOp::create(e, record, e.index(FewBits::kWordBytes)))
-                     : e.number(double(form.zero), e.getF32Type());
+    Value zero =
+        form.hasZeros()
+            ? numberAt(arith::AddIOp::create(e, record, e.index(BlockQuantized::kWordBytes)))
+            : e.number(double(form.zero), e.getF32Type());
     return e.mul(e.sub(number, zero), numberAt(record));
   };
-  Value weights = b.elementwise({columns, form.terms}, b.getF32Type(), {}, unpack);
-  weights.getDefiningOp()->setDiscardableAttr(kFewBitsAttr, form.toAttr(b.getContext()));
+  Value weights = b.elementwise({columns, form.k}, b.getF32Type(), {}, unpack);
+  weights.getDefiningOp()->setDiscardableAttr(kBlockQuantizedAttr, quantized);
   return weights;
 }
 
 static Value lowerMatmul(MatmulOp op, MatmulOp::Adaptor in, Emitter &b) {
-  if (std::optional<FewBits> form = FewBits::of(op))
-    return multiplyMatrices(b, in.getLhs(), unpackWeights(*form, in.getRhs(), b), false, true);
+  if (BlockQuantizedAttr quantized = op.getBlockQuantizedAttr())
+    return multiplyMatrices(b, in.getLhs(), unpackWeights(quantized, in.getRhs(), b), false, true);
   Value product = multiplyMatrices(b, in.getLhs(), in.getRhs(), op.getTransposeA(),
                                    op.getTransposeB(), Signs::of(op.getLhs(), op.getRhs()));
-  if (isWide(op)) {
-    setWide(product.getDefiningOp());
+  if (givesAccumulators(op)) {
+    product.getDefiningOp()->setDiscardableAttr(kAccumulateWideAttr, b.getUnitAttr());
     return product;
   }
   return b.convertTo(product, Signs::resultType(elementOf(in.getLhs())));

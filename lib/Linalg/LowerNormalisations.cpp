@@ -108,7 +108,7 @@ static Value lowerRmsNorm(RmsNormOp op, RmsNormOp::Adaptor in, Emitter &b) {
 
 static Value lowerBatchNorm(BatchNormOp op, BatchNormOp::Adaptor in, Emitter &b) {
   Value x = in.getInput();
-  unsigned rank = typeOf(x).getRank(), channel = isChannelsLast(op) ? rank - 1 : 1;
+  unsigned rank = typeOf(x).getRank(), channel = isNHWC(op) ? rank - 1 : 1;
   Type wide = computeType(elementOf(x));
   Value variance = in.getVariance();
   Value factor =

@@ -11,9 +11,9 @@
 
 #include "Blocks.h"
 #include "Patterns.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Linalg/PackedConvolution.h"
 
 using namespace mlir;
@@ -150,16 +150,17 @@ static Value lowerPackedConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
                            {{image, maps[0]}, {in.getFilter(), maps[1]}}, convolution.iterators(),
                            Signs::of(op.getInput(), op.getFilter()));
   if (skipsBorder(op))
-    setSkipsBorder(sum.getDefiningOp());
-  if (isWide(op))
-    setWide(sum.getDefiningOp());
+    sum.getDefiningOp()->setDiscardableAttr(kUnseenBorderAttr, b.getUnitAttr());
+  if (givesAccumulators(op))
+    sum.getDefiningOp()->setDiscardableAttr(kAccumulateWideAttr, b.getUnitAttr());
   if (addsPlusZero(op))
     sum = plusZero(b, sum);
-  return isWide(op) ? sum : b.convertTo(sum, Signs::resultType(elementOf(in.getInput())));
+  return givesAccumulators(op) ? sum
+                               : b.convertTo(sum, Signs::resultType(elementOf(in.getInput())));
 }
 
 static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
-  if (isChannelsLast(op))
+  if (isNHWC(op))
     return lowerPackedConv(op, in, b);
   Convolution convolution{in.getInput(),
                           in.getFilter(),
@@ -171,7 +172,7 @@ static Value lowerConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
                           Shape(op.getType().getShape().drop_front(2)),
                           Signs::of(op.getInput(), op.getFilter()),
                           addsPlusZero(op),
-                          isWide(op)};
+                          givesAccumulators(op)};
   return convolution.emit(b);
 }
 
@@ -250,7 +251,7 @@ struct Pool {
 
   template <typename Op>
   static Pool of(Op op) {
-    unsigned first = isChannelsLast(op) ? 1 : 2, spatial = op.getWindow().size();
+    unsigned first = isNHWC(op) ? 1 : 2, spatial = op.getWindow().size();
     return {op.getWindow(),
             op.getStrides(),
             op.getDilations(),

@@ -148,7 +148,7 @@ static bool leavesToLibrary(ModuleOp module) {
   return names && llvm::is_contained(names, automatic) &&
          module
              .walk([](MatmulOp op) {
-               return op->hasAttr(kByLibraryAttr) ? WalkResult::interrupt() : WalkResult::advance();
+               return op.getByLibraryAttr() ? WalkResult::interrupt() : WalkResult::advance();
              })
              .wasInterrupted();
 }

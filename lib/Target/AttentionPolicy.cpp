@@ -1,7 +1,7 @@
 #include "gantry/Target/AttentionPolicy.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
-#include "gantry/Dialect/Gantry/IR/Wide.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -60,7 +60,7 @@ static void addMoves(Value value, MatmulOp user, AttentionOperands operands, Ops
   Ops way;
   auto keepsType = [&](Operation *op) {
     return op->getOperand(0).getType() == op->getResult(0).getType() ||
-           (isWide(user) && isa<CastOp>(op));
+           (givesAccumulators(user) && isa<CastOp>(op));
   };
   for (Operation *op = ownMaker(value, user); op && way.size() < 4;
        op = ownMaker(op->getOperand(0), op)) {
@@ -80,7 +80,7 @@ static void addMoves(Value value, MatmulOp user, AttentionOperands operands, Ops
 /// The ops of attention in front of its second product; none if there is no attention.
 static Ops opsOfAttention(MatmulOp second, SuitsAttention suits, AttentionOperands operands) {
   Operation *weights = ownMaker(second.getLhs(), second);
-  auto rounded = isWide(second) ? dyn_cast_or_null<CastOp>(weights) : CastOp();
+  auto rounded = givesAccumulators(second) ? dyn_cast_or_null<CastOp>(weights) : CastOp();
   if (rounded)
     weights = ownMaker(rounded.getInput(), rounded);
   auto softmax = dyn_cast_or_null<SoftmaxOp>(weights);

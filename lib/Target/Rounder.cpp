@@ -1,10 +1,10 @@
 #include "gantry/Target/Rounder.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Dialect/Gantry/IR/RoundElements.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -61,7 +61,7 @@ void Rounder::narrow(MatmulOp product) {
   constexpr StringLiteral suffixes[] = {"/left", "/right"};
   for (OpOperand &operand : product->getOpOperands())
     operand.set(roundBeforeMoves(operand.get(), product, suffixes[operand.getOperandNumber()]));
-  setWide(product);
+  giveAccumulators(product);
 }
 
 void Rounder::eraseUnused(func::FuncOp func) {

@@ -46,11 +46,11 @@ gantry.kernel @matmul_bytes {
 // The sums are the result of a product that keeps them, and the op that makes them says so.
 // CHECK-LABEL: func.func private @matmul_wide(
 // CHECK:         linalg.generic
-// CHECK-SAME:      ins(%{{.*}}, %{{.*}} : tensor<4x8xbf16>, tensor<8x6xbf16>) outs(%{{.*}} : tensor<4x6xf32>) attrs = {gantry.wide}
+// CHECK-SAME:      ins(%{{.*}}, %{{.*}} : tensor<4x8xbf16>, tensor<8x6xbf16>) outs(%{{.*}} : tensor<4x6xf32>) attrs = {gantry.accumulate_wide}
 // CHECK-NOT:     arith.truncf
 gantry.kernel @matmul_wide {
 ^bb0(%a: tensor<4x8xbf16>, %b: tensor<8x6xbf16>):
-  %0 = gantry.matmul %a, %b {gantry.wide} : (tensor<4x8xbf16>, tensor<8x6xbf16>) -> tensor<4x6xf32>
+  %0 = gantry.matmul %a, %b {accumulate_type = f32} : (tensor<4x8xbf16>, tensor<8x6xbf16>) -> tensor<4x6xf32>
   gantry.yield %0 : tensor<4x6xf32>
 }
 
@@ -75,18 +75,18 @@ gantry.kernel @conv {
 // CHECK:           arith.truncf
 gantry.kernel @plus_zero {
 ^bb0(%x: tensor<1x6x6xf16>, %w: tensor<4x3x3xf16>):
-  %0 = gantry.conv %x, %w {gantry.plus_zero, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 2 : i64} : (tensor<1x6x6xf16>, tensor<4x3x3xf16>) -> tensor<1x4x4xf16>
+  %0 = gantry.conv %x, %w {border = #gantry<border plus_zero>, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 2 : i64} : (tensor<1x6x6xf16>, tensor<4x3x3xf16>) -> tensor<1x4x4xf16>
   gantry.yield %0 : tensor<1x4x4xf16>
 }
 
 // That a border may be left out goes with the sums.
 // CHECK-LABEL: func.func private @skips_border(
-// CHECK:         linalg.generic {{.*}}gantry.skips_border
+// CHECK:         linalg.generic {{.*}}gantry.unseen_border
 // CHECK-NOT:     linalg.generic
 // CHECK:         return
 gantry.kernel @skips_border {
 ^bb0(%x: tensor<1x8x2xf32>, %w: tensor<1x3x2x4xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, gantry.skips_border, strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x2xf32>, tensor<1x3x2x4xf32>) -> tensor<1x8x4xf32>
+  %0 = gantry.conv %x, %w {border = #gantry<border unseen>, layout = #gantry<image_layout NHWC>, strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x2xf32>, tensor<1x3x2x4xf32>) -> tensor<1x8x4xf32>
   gantry.yield %0 : tensor<1x8x4xf32>
 }
 

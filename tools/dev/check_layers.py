@@ -41,7 +41,7 @@ COMPILER = {
     "Analysis": {"Support", "Device", "Queues", "Dialect"},
     "Frontend": {"Support", "Formats", "Device", "Dialect", "Analysis"},
     # Functions as arithmetic that every target has.
-    "Arithmetic": set(),
+    "Arithmetic": {"Dialect"},
     # Kernels in terms that several targets go on from.
     "Linalg": {"Support", "Device", "Dialect", "Arithmetic"},
     # What a target is; one folder below for each, and for the plan that their code goes into.

@@ -145,6 +145,21 @@ def kernels_page(table, td):
     return "\n".join(page)
 
 
+def attributes_page(table):
+    """The attributes that stand beside an op's own, from their table."""
+    text = (ROOT / table).read_text(encoding="utf-8")
+    page = ["# Attributes\n", NOTE.format(source=f"`{table}`").rstrip() + "\n",
+            "What any op, argument or function may carry beside its own attributes: notes of placement, and marks that passes "
+            "leave each other. None of them changes what an op computes; those that do are attributes of the op, in "
+            "[GantryDialect.md](GantryDialect.md). Other names that begin with `gantry.` are errors.\n"]
+    for title, body in re.findall(r"^// ([A-Z][^\n]*)\.\n((?:GANTRY_ATTRIBUTE\([^\n]*\)\n)+)", text, flags=re.MULTILINE):
+        rows = re.findall(r'GANTRY_ATTRIBUTE\(\w+, (\w+), (\w+), "([^"]*)", "([^"]*)"\)', body)
+        page.append(f"## {title}\n\n| attribute | value | stands on | says |\n|---|---|---|---|\n" +
+                    "\n".join(f"| `gantry.{name}` | {kind.replace('_', ' ')} | {carrier} | {meaning} |"
+                              for name, kind, carrier, meaning in rows) + "\n")
+    return "\n".join(page)
+
+
 def help_of(binary, *arguments, flag="--help"):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     result = subprocess.run([str(binary), *arguments, flag], capture_output=True, text=True, env=environment)
@@ -168,6 +183,8 @@ def pages(build):
     for dialect, name, title in (("gantry", "Gantry", "Dialect `gantry`"), ("plan", "Plan", "Dialect `plan`")):
         if (ROOT / ir.format(name)).exists():
             yield f"{name}Dialect.md", dialect_page(dialect, ir.format(name), title)
+    if (ROOT / (table := "include/gantry/Dialect/Gantry/IR/Attributes.def")).exists():
+        yield "Attributes.md", attributes_page(table)
     table = "include/gantry/Dialect/Gantry/IR/KernelTable.def"
     if (ROOT / table).exists():
         yield "Kernels.md", kernels_page(table, ir.format("Gantry"))

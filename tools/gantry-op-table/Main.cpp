@@ -89,6 +89,13 @@ static StringRef kindOf(const Attribute &attribute) {
       .Default("text");
 }
 
+/// Those that graphs say; passes set the others.
+static SmallVector<mlir::tblgen::NamedAttribute> attributesOf(const Operator &op) {
+  return to_vector(make_filter_range(op.getAttributes(), [](const auto &attribute) {
+    return !attribute.attr.getDef().isSubClassOf("Gantry_SetByPasses");
+  }));
+}
+
 static bool isOptional(const Attribute &attribute) {
   return attribute.isOptional() || attribute.hasDefaultValue() || kindOf(attribute) == "unit";
 }
@@ -164,7 +171,7 @@ static void writeOp(json::OStream &json, StringRef name, const Operator &op) {
         writeValue(json, value, op);
     });
     json.attributeArray("attributes", [&] {
-      for (const auto &attribute : op.getAttributes())
+      for (const auto &attribute : attributesOf(op))
         writeAttribute(json, attribute.name, attribute.attr);
     });
     json.attributeArray("results", [&] {
@@ -204,7 +211,7 @@ static void writeRow(raw_ostream &os, StringRef name, const Operator &op) {
   os << ", ";
   writeValues(os, op.getResults(), op);
   os << ", {";
-  for (const auto &attribute : op.getAttributes()) {
+  for (const auto &attribute : attributesOf(op)) {
     os << "{\"" << attribute.name << "\", AttributeKind::" << kindOf(attribute.attr) << "_, "
        << (isOptional(attribute.attr) ? "true" : "false");
     if (const Record *record = enumOf(attribute.attr)) {

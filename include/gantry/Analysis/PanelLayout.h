@@ -14,6 +14,7 @@
 // are packed piece by piece on the way into the file.
 #pragma once
 
+#include "gantry/Dialect/Gantry/IR/Attributes.h"
 #include "gantry/Support/Status.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -24,11 +25,6 @@
 #include <span>
 
 namespace gantry {
-
-/// On a kernel: an array with a layout, or unit, for each argument.
-inline constexpr llvm::StringLiteral kLayoutsAttr = "gantry.layouts";
-/// On a constant of a plan.
-inline constexpr llvm::StringLiteral kLayoutAttr = "gantry.layout";
 
 struct PanelLayout {
   /// A loop over a plain tensor.

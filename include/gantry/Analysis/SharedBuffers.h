@@ -7,19 +7,9 @@
 #pragma once
 
 #include "gantry/Analysis/LiveRanges.h"
+#include "gantry/Dialect/Gantry/IR/Attributes.h"
 
 namespace gantry::memory {
-
-/// Of a launch, and of the plan.launch that it becomes: that its result is these operands, the
-/// bytes of one behind those of the other.
-inline constexpr llvm::StringLiteral kJoinsAttr = "gantry.joins";
-/// Of the same: that each result is bytes of the one operand, from this byte on.
-inline constexpr llvm::StringLiteral kCutsAttr = "gantry.cuts";
-/// Of a plan.buffer: number of the whole, byte of it.
-inline constexpr llvm::StringLiteral kSharesAttr = "gantry.shares";
-
-/// Of a plan.output that is a part of one: byte of the caller's array that it begins at.
-inline constexpr llvm::StringLiteral kBeginsAttr = "gantry.begins";
 
 struct Share {
   int64_t whole;

@@ -14,7 +14,7 @@ namespace gantry {
 /// loops are the result's dimensions, the window's and the input channels of a group, all of them,
 /// be they of one step: terms are added in the order of the last ones. Of narrow elements the
 /// filter is [o / panel, window..., c / groups / depth, panel, depth], and there is a last loop for
-/// depth; pairs of bf16 are added as processors add them all the same (kWideAttr).
+/// depth; pairs of bf16 are added as processors add them all the same (givesAccumulators).
 struct PackedConvolution {
   int64_t batch, channels, groups, outputs, panel;
   llvm::SmallVector<int64_t, 3> out, window, strides, dilations; ///< one for each spatial dimension

@@ -140,7 +140,10 @@ static bool isBehindRows(Operation *op, int64_t elements, int back = kFarBack) {
 
 /// A product that a library is asked for has nothing behind it: who computes it does not depend on
 /// what follows it.
-static bool standsAlone(Operation *op) { return op->hasAttr(kByLibraryAttr); }
+static bool standsAlone(Operation *op) {
+  auto product = dyn_cast<MatmulOp>(op);
+  return product && product.getByLibraryAttr();
+}
 
 /// Whether the op is the end of a product, or of what follows one element by element: it stays with
 /// that, which then is written once and in its last form.

@@ -11,11 +11,11 @@
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/OpForm.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/Target.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -85,9 +85,9 @@ static SmallVector<int64_t> cutBy(Operation *op) {
 static void noteMove(Operation *op, LaunchOp launch) {
   Builder b(op->getContext());
   if (SmallVector<int64_t> joined = joinedBy(op, launch); !joined.empty())
-    launch->setAttr(memory::kJoinsAttr, b.getDenseI64ArrayAttr(joined));
+    launch->setAttr(kJoinsAttr, b.getDenseI64ArrayAttr(joined));
   if (SmallVector<int64_t> cuts = cutBy(op); !cuts.empty() && launch->getNumOperands() == 1)
-    launch->setAttr(memory::kCutsAttr, b.getDenseI64ArrayAttr(cuts));
+    launch->setAttr(kCutsAttr, b.getDenseI64ArrayAttr(cuts));
 }
 
 namespace {
@@ -265,7 +265,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   /// Its name in the log, with what it multiplies where its result is wider: "MatMul(bf16)".
   static std::string logNameOf(Operation *op) {
     std::string name = cast<KernelOpInterface>(op).getLogName().str();
-    if (!isWide(op))
+    if (!givesAccumulators(op))
       return name;
     llvm::raw_string_ostream(name) << "(" << getElementTypeOrSelf(op->getOperand(0)) << ")";
     return name;
@@ -285,9 +285,9 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
           &getContext(), logNameOf(op), name ? name.getValue() : "", describeLocation(op->getLoc()),
           cost ? cost.getFlops() : 0, cost ? cost.getBytes() : 0,
           decision ? decision : noDecision(&getContext()), nodeNameOf(op->getLoc()),
-          source       ? source.getValue()
-          : isWide(op) ? kernel.getLogName()
-                       : "",
+          source                  ? source.getValue()
+          : givesAccumulators(op) ? kernel.getLogName()
+                                  : "",
           fusionKindName(kernel.getFusionKind())));
     }
     return b.getArrayAttr(entries);
@@ -398,9 +398,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
           number->setDiscardableAttrs(builder.getDictionaryAttr({})); // its name
           mapping.map(operand, number->getResult(0));
         }
-      Operation *copy = builder.clone(*op, mapping);
-      for (StringRef attr : kPlacementAttrs)
-        copy->removeAttr(attr);
+      builder.clone(*op, mapping)->setDiscardableAttrs(builder.getDictionaryAttr({}));
     }
     SmallVector<Value> results;
     for (Value result : ops.back()->getResults())

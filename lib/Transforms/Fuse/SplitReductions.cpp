@@ -22,9 +22,8 @@ static Value reshape(OpBuilder &builder, Operation *like, Value value, ArrayRef<
   if (type == value.getType())
     return value;
   auto view = ReshapeOp::create(builder, like->getLoc(), type, value);
-  for (StringRef attr : kPlacementAttrs)
-    if (Attribute own = like->getAttr(attr); own && attr != kNameAttr)
-      view->setAttr(attr, own);
+  view->setDiscardableAttrs(like->getDiscardableAttrDictionary());
+  view->removeDiscardableAttr(kNameAttr);
   return view;
 }
 

@@ -115,7 +115,7 @@ private:
   /// The whole, declared first, is one buffer, of which others may be parts.
   void addOutput(commands::OutputOp op) {
     auto whole = outputs.find(op.getIndex());
-    if (!op->hasAttr(memory::kBeginsAttr) || whole == outputs.end()) {
+    if (!op->hasAttr(kBeginsAttr) || whole == outputs.end()) {
       outputs[op.getIndex()] =
           addBuffer(op, op.getIndexAttr(), Room::output, memory::beginOf(op), op.getSize());
       return;

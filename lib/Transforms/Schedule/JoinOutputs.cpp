@@ -42,7 +42,7 @@ static bool mayBePart(Value operand, commands::LaunchOp join, uint64_t begin) {
 /// The operands in the order of the output's bytes; none where they cannot be its parts.
 static SmallVector<commands::BufferDeclOp> partsOf(commands::LaunchOp join,
                                                    commands::OutputOp output) {
-  auto order = join->getAttrOfType<DenseI64ArrayAttr>(memory::kJoinsAttr);
+  auto order = join->getAttrOfType<DenseI64ArrayAttr>(kJoinsAttr);
   SmallVector<commands::BufferDeclOp> parts;
   uint64_t end = 0;
   for (int64_t number : order.asArrayRef()) {
@@ -82,7 +82,7 @@ static void place(commands::LaunchOp join) {
 void gantry::schedule::joinOutputs(commands::FuncOp func) {
   SmallVector<commands::LaunchOp> joins;
   func.walk([&](commands::LaunchOp launch) {
-    if (launch->hasAttr(memory::kJoinsAttr))
+    if (launch->hasAttr(kJoinsAttr))
       joins.push_back(launch);
   });
   llvm::for_each(joins, place);

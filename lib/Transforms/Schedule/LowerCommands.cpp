@@ -104,7 +104,7 @@ LogicalResult FunctionLowering::lowerLaunch(LaunchOp launch) {
       builder.getI64IntegerAttr(lowered.getItems()), builder.getI64IntegerAttr(lowered.getGrain()),
       *inputs, outputs, scratch, builder.getI64IntegerAttr(work.flops),
       builder.getI64IntegerAttr(work.bytes));
-  for (StringRef note : {memory::kJoinsAttr, memory::kCutsAttr})
+  for (StringRef note : {kJoinsAttr, kCutsAttr})
     if (Attribute what = launch->getAttr(note))
       command->setAttr(note, what);
   return success();

@@ -19,9 +19,7 @@ namespace gantry {
 
 /// Request, name and the like go from an op to what takes its place.
 static void inherit(Operation *from, Operation *to) {
-  for (StringRef name : kPlacementAttrs)
-    if (Attribute value = from->getAttr(name))
-      to->setAttr(name, value);
+  to->setDiscardableAttrs(from->getDiscardableAttrDictionary());
 }
 
 /// The code of a kernel grows with its operands, and the time to make it faster than that.
@@ -162,7 +160,7 @@ static LogicalResult padBeforeConv(ConvOp op, PatternRewriter &rewriter) {
     op.setPadsLow(none);
     op.setPadsHigh(none);
     if (isa<FloatType>(type.getElementType()))
-      setPlusZero(op);
+      setBorder(op, Border::PlusZero);
   });
   return success();
 }

@@ -21,9 +21,6 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-/// Told apart from attributes of the graph by being there during this pass alone.
-static constexpr llvm::StringLiteral kContentAttr = "gantry.content";
-
 namespace {
 /// Numbers values by what computes them, whatever ops those are: equal for what CSE may merge.
 class ValueNumbers {

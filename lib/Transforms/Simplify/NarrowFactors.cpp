@@ -6,10 +6,10 @@
 // computes it: its weights are sharper than what they are made of.
 
 #include "gantry/Analysis/AttentionProducts.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Dialect/Gantry/IR/RoundElements.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,7 +50,7 @@ struct NarrowFactors : gantry::impl::NarrowFactorsPassBase<NarrowFactors> {
     for (MatmulOp op : products) {
       for (OpOperand &operand : op->getOpOperands())
         operand.set(narrow(operand.get(), op));
-      setWide(op);
+      giveAccumulators(op);
       ++numNarrowed;
     }
   }

@@ -63,10 +63,10 @@ struct VerifySimplified : gantry::impl::VerifySimplifiedPassBase<VerifySimplifie
   void runOnOperation() override {
     markAllAnalysesPreserved();
     auto result = getOperation().walk([](Operation *op) {
-      if (isChannelsLast(op)) {
-        op->emitOpError() << "has the attribute '" << kChannelsLastAttr
-                          << "', which the compiler sets after placement; transpose the images and "
-                             "leave it out";
+      if (isNHWC(op)) {
+        op->emitOpError()
+            << "has the layout NHWC, which the compiler sets after placement; transpose "
+               "the images and leave it out";
         return WalkResult::interrupt();
       }
       if (failed(checkNesting(op)))

@@ -276,8 +276,8 @@ func.func @matmul(%x: tensor<4x8xui8>, %y: tensor<8x4xi8>) {
 
 // Only of narrow factors are sums wider.
 func.func @wide(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) {
-  // expected-error @below {{'gantry.matmul' op with 'gantry.wide' multiplies f16 or bf16, got 'f32'}}
-  %r = gantry.matmul %x, %y {gantry.wide} : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  // expected-error @below {{'gantry.matmul' op with 'accumulate_type' multiplies f16 or bf16, got 'f32'}}
+  %r = gantry.matmul %x, %y {accumulate_type = f32} : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
   return
 }
 
@@ -295,7 +295,7 @@ func.func @matmul(%x: tensor<4x8xui16>, %y: tensor<8x4xi16>) {
 // Filters of bytes have four channels side by side.
 func.func @conv(%x: tensor<1x8x4xui8>, %w: tensor<1x1x2x16x2xi8>) {
   // expected-error @below {{'gantry.conv' op packed filter [1,1,2,16,2] of bytes needs 4 channels side by side}}
-  %y = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x4xui8>, tensor<1x1x2x16x2xi8>) -> tensor<1x8x16xi32>
+  %y = gantry.conv %x, %w {layout = #gantry<image_layout NHWC>, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x4xui8>, tensor<1x1x2x16x2xi8>) -> tensor<1x8x16xi32>
   return
 }
 
@@ -304,7 +304,7 @@ func.func @conv(%x: tensor<1x8x4xui8>, %w: tensor<1x1x2x16x2xi8>) {
 // Those of bf16 two.
 func.func @conv(%x: tensor<1x8x4xbf16>, %w: tensor<1x1x1x16x4xbf16>) {
   // expected-error @below {{'gantry.conv' op packed filter [1,1,1,16,4] of bf16 needs 2 channels side by side}}
-  %y = gantry.conv %x, %w {gantry.wide, gantry.channels_last, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x4xbf16>, tensor<1x1x1x16x4xbf16>) -> tensor<1x8x16xf32>
+  %y = gantry.conv %x, %w {accumulate_type = f32, layout = #gantry<image_layout NHWC>, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x8x4xbf16>, tensor<1x1x1x16x4xbf16>) -> tensor<1x8x16xf32>
   return
 }
 
@@ -312,66 +312,50 @@ func.func @conv(%x: tensor<1x8x4xbf16>, %w: tensor<1x1x1x16x4xbf16>) {
 
 // Only narrow factors have wider sums.
 func.func @conv(%x: tensor<1x4x8xf32>, %w: tensor<16x4x1xf32>) {
-  // expected-error @below {{'gantry.conv' op with 'gantry.wide' multiplies f16 or bf16, got 'f32'}}
-  %y = gantry.conv %x, %w {gantry.wide, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x4x8xf32>, tensor<16x4x1xf32>) -> tensor<1x16x8xf32>
+  // expected-error @below {{'gantry.conv' op with 'accumulate_type' multiplies f16 or bf16, got 'f32'}}
+  %y = gantry.conv %x, %w {accumulate_type = f32, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x4x8xf32>, tensor<16x4x1xf32>) -> tensor<1x16x8xf32>
   return
 }
 
 // -----
 
-// It says nothing but that.
-func.func @wide(%x: tensor<4x8xbf16>, %y: tensor<8x4xbf16>) {
-  // expected-error @below {{'gantry.matmul' op attribute 'gantry.wide' must be a unit attribute, got 1 : i64}}
-  %r = gantry.matmul %x, %y {gantry.wide = 1 : i64} : (tensor<4x8xbf16>, tensor<8x4xbf16>) -> tensor<4x4xf32>
+// Accumulators are f32.
+func.func @accumulate_type(%x: tensor<4x8xbf16>, %y: tensor<8x4xbf16>) {
+  // expected-error @below {{'gantry.matmul' op attribute 'accumulate_type' failed to satisfy constraint: type attribute of 32-bit float}}
+  %r = gantry.matmul %x, %y {accumulate_type = f64} : (tensor<4x8xbf16>, tensor<8x4xbf16>) -> tensor<4x4xf64>
   return
 }
 
 // -----
 
-func.func @plus_zero(%x: tensor<1x2x4xf32>, %w: tensor<2x2x3xf32>) {
-  // expected-error @below {{'gantry.conv' op attribute 'gantry.plus_zero' must be a unit attribute, got true}}
-  %r = gantry.conv %x, %w {gantry.plus_zero = true, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x2x4xf32>, tensor<2x2x3xf32>) -> tensor<1x2x2xf32>
-  return
-}
-
-// -----
-
-func.func @skips_border(%x: tensor<1x2x4xf32>, %w: tensor<2x2x3xf32>) {
-  // expected-error @below {{'gantry.conv' op attribute 'gantry.skips_border' must be a unit attribute, got true}}
-  %r = gantry.conv %x, %w {gantry.skips_border = true, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x2x4xf32>, tensor<2x2x3xf32>) -> tensor<1x2x2xf32>
+func.func @border(%x: tensor<1x2x4xf32>, %w: tensor<2x2x3xf32>) {
+  // expected-error @below {{'gantry.conv' op attribute 'border' failed to satisfy constraint: what a border of zeros means for the sums}}
+  %r = gantry.conv %x, %w {border = true, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x2x4xf32>, tensor<2x2x3xf32>) -> tensor<1x2x2xf32>
   return
 }
 
 // -----
 
 // Weights of few bits are rows of bytes: a scale and 16 numbers of 4 bits are 12.
-func.func @few_bits(%x: tensor<3x16xf32>, %w: tensor<2x16xui8>) {
-  // expected-error @below {{'gantry.matmul' op operands [3,16] and [2,16] do not have 16 terms in rows of 12 bytes}}
-  %r = gantry.matmul %x, %w {gantry.few_bits = array<i64: 4, 16, 16, 8>, transpose_b} : (tensor<3x16xf32>, tensor<2x16xui8>) -> tensor<3x2xf32>
+func.func @block_quantized(%x: tensor<3x16xf32>, %w: tensor<2x16xui8>) {
+  // expected-error @below {{'gantry.matmul' op operands [3,16] and [2,16] do not have 16 numbers in rows of 12 bytes}}
+  %r = gantry.matmul %x, %w {block_quantized = #gantry.block_quantized<bits = 4, block = 16, k = 16, zero = 8>, transpose_b} : (tensor<3x16xf32>, tensor<2x16xui8>) -> tensor<3x2xf32>
   return
 }
 
 // -----
 
-func.func @few_bits_of_floats(%x: tensor<3x16xf32>, %w: tensor<2x16xf32>) {
-  // expected-error @below {{'gantry.matmul' op with 'gantry.few_bits' multiplies f32 by rows of ui8, got 'f32' and 'f32'}}
-  %r = gantry.matmul %x, %w {gantry.few_bits = array<i64: 4, 16, 16, 8>, transpose_b} : (tensor<3x16xf32>, tensor<2x16xf32>) -> tensor<3x2xf32>
+func.func @block_quantized_floats(%x: tensor<3x16xf32>, %w: tensor<2x16xf32>) {
+  // expected-error @below {{'gantry.matmul' op with 'block_quantized' multiplies f32 by rows of ui8, got 'f32' and 'f32'}}
+  %r = gantry.matmul %x, %w {block_quantized = #gantry.block_quantized<bits = 4, block = 16, k = 16, zero = 8>, transpose_b} : (tensor<3x16xf32>, tensor<2x16xf32>) -> tensor<3x2xf32>
   return
 }
 
 // -----
 
 // Blocks are whole words.
-func.func @few_bits_in_words(%x: tensor<3x16xf32>, %w: tensor<2x12xui8>) {
-  // expected-error @below {{'gantry.matmul' op 'gantry.few_bits' has no such weights: array<i64: 4, 12, 16, 8>}}
-  %r = gantry.matmul %x, %w {gantry.few_bits = array<i64: 4, 12, 16, 8>, transpose_b} : (tensor<3x16xf32>, tensor<2x12xui8>) -> tensor<3x2xf32>
-  return
-}
-
-// -----
-
-func.func @few_bits_of_one_number(%x: tensor<3x16xf32>) {
-  // expected-error @below {{'gantry.relu' op attribute 'gantry.few_bits' must be an array of four integers, got 1 : i64}}
-  %r = gantry.relu %x {gantry.few_bits = 1 : i64} : (tensor<3x16xf32>) -> tensor<3x16xf32>
+func.func @blocks_of_words(%x: tensor<3x16xf32>, %w: tensor<2x12xui8>) {
+  // expected-error @below {{block_quantized: no weights have 4 bits, blocks of 12, 16 numbers a column and the zero point 8; bits are 2, 4 or 8, blocks whole words of 4 bytes, the zero point one of the numbers, or -1}}
+  %r = gantry.matmul %x, %w {block_quantized = #gantry.block_quantized<bits = 4, block = 12, k = 16, zero = 8>, transpose_b} : (tensor<3x16xf32>, tensor<2x12xui8>) -> tensor<3x2xf32>
   return
 }

@@ -19,9 +19,9 @@ func.func @matmul_bytes(%a: tensor<4x8xui8>, %b: tensor<8x16xi8>) {
 }
 
 // CHECK-LABEL: @wide(
-// CHECK: gantry.matmul %arg0, %arg1 {gantry.wide} : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+// CHECK: gantry.matmul %arg0, %arg1 {accumulate_type = f32} : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
 func.func @wide(%a: tensor<4x8xbf16>, %b: tensor<8x16xbf16>) {
-  %c = gantry.matmul %a, %b {gantry.wide} : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+  %c = gantry.matmul %a, %b {accumulate_type = f32} : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
   return
 }
 

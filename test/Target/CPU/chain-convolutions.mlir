@@ -14,13 +14,13 @@
 // CHECK-NOT: gantry.by_rows
 // CHECK: return
 func.func @large(%x: tensor<1x56x56x24xf32>, %we: tensor<3x1x1x24x48xf32>, %be: tensor<1x1x1x144xf32>, %wd: tensor<1x3x3x1x144xf32>, %wp: tensor<1x1x1x144x24xf32>) -> tensor<1x56x56x24xf32> {
-  %0 = gantry.conv %x, %we {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x56x56x24xf32>, tensor<3x1x1x24x48xf32>) -> tensor<1x56x56x144xf32>
+  %0 = gantry.conv %x, %we {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x56x56x24xf32>, tensor<3x1x1x24x48xf32>) -> tensor<1x56x56x144xf32>
   %1 = gantry.add %0, %be : (tensor<1x56x56x144xf32>, tensor<1x1x1x144xf32>) -> tensor<1x56x56x144xf32>
   %2 = gantry.relu %1 : (tensor<1x56x56x144xf32>) -> tensor<1x56x56x144xf32>
   %3 = gantry.mul %1, %2 : (tensor<1x56x56x144xf32>, tensor<1x56x56x144xf32>) -> tensor<1x56x56x144xf32>
-  %4 = gantry.conv %3, %wd {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 144 : i64} : (tensor<1x56x56x144xf32>, tensor<1x3x3x1x144xf32>) -> tensor<1x56x56x144xf32>
+  %4 = gantry.conv %3, %wd {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 144 : i64} : (tensor<1x56x56x144xf32>, tensor<1x3x3x1x144xf32>) -> tensor<1x56x56x144xf32>
   %5 = gantry.relu %4 : (tensor<1x56x56x144xf32>) -> tensor<1x56x56x144xf32>
-  %6 = gantry.conv %5, %wp {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x56x56x144xf32>, tensor<1x1x1x144x24xf32>) -> tensor<1x56x56x24xf32>
+  %6 = gantry.conv %5, %wp {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x56x56x144xf32>, tensor<1x1x1x144x24xf32>) -> tensor<1x56x56x24xf32>
   %7 = gantry.add %6, %x : (tensor<1x56x56x24xf32>, tensor<1x56x56x24xf32>) -> tensor<1x56x56x24xf32>
   return %7 : tensor<1x56x56x24xf32>
 }
@@ -31,8 +31,8 @@ func.func @large(%x: tensor<1x56x56x24xf32>, %we: tensor<3x1x1x24x48xf32>, %be: 
 // MEMORY: gantry.conv {{.*}}gantry.by_rows
 // CHECK: return
 func.func @small(%x: tensor<1x16x16x16xf32>, %wd: tensor<1x3x3x1x16xf32>, %wp: tensor<1x1x1x16x8xf32>) -> tensor<1x16x16x8xf32> {
-  %0 = gantry.conv %x, %wd {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x16x16x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x16x16x16xf32>
-  %1 = gantry.conv %0, %wp {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x16x16xf32>, tensor<1x1x1x16x8xf32>) -> tensor<1x16x16x8xf32>
+  %0 = gantry.conv %x, %wd {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x16x16x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x16x16x16xf32>
+  %1 = gantry.conv %0, %wp {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x16x16xf32>, tensor<1x1x1x16x8xf32>) -> tensor<1x16x16x8xf32>
   return %1 : tensor<1x16x16x8xf32>
 }
 
@@ -41,8 +41,8 @@ func.func @small(%x: tensor<1x16x16x16xf32>, %wd: tensor<1x3x3x1x16xf32>, %wp: t
 // CHECK-NOT: gantry.by_rows
 // CHECK: return
 func.func @shared(%x: tensor<1x128x128x32xf32>, %wd: tensor<1x3x3x1x32xf32>, %wp: tensor<1x1x1x32x8xf32>) -> (tensor<1x128x128x8xf32>, tensor<1x128x128x32xf32>) {
-  %0 = gantry.conv %x, %wd {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 32 : i64} : (tensor<1x128x128x32xf32>, tensor<1x3x3x1x32xf32>) -> tensor<1x128x128x32xf32>
-  %1 = gantry.conv %0, %wp {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x128x128x32xf32>, tensor<1x1x1x32x8xf32>) -> tensor<1x128x128x8xf32>
+  %0 = gantry.conv %x, %wd {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 32 : i64} : (tensor<1x128x128x32xf32>, tensor<1x3x3x1x32xf32>) -> tensor<1x128x128x32xf32>
+  %1 = gantry.conv %0, %wp {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x128x128x32xf32>, tensor<1x1x1x32x8xf32>) -> tensor<1x128x128x8xf32>
   return %1, %0 : tensor<1x128x128x8xf32>, tensor<1x128x128x32xf32>
 }
 
@@ -52,8 +52,8 @@ func.func @shared(%x: tensor<1x128x128x32xf32>, %wd: tensor<1x3x3x1x32xf32>, %wp
 // CHECK-NOT: gantry.by_rows
 // CHECK: return
 func.func @between(%x: tensor<1x128x128x32xf32>, %wd: tensor<1x3x3x1x32xf32>, %wp: tensor<1x1x1x32x32xf32>) -> tensor<1x128x128x32xf32> {
-  %0 = gantry.conv %x, %wd {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 32 : i64} : (tensor<1x128x128x32xf32>, tensor<1x3x3x1x32xf32>) -> tensor<1x128x128x32xf32>
-  %1 = gantry.conv %0, %wp {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x128x128x32xf32>, tensor<1x1x1x32x32xf32>) -> tensor<1x128x128x32xf32>
-  %2 = gantry.conv %1, %wd {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 32 : i64} : (tensor<1x128x128x32xf32>, tensor<1x3x3x1x32xf32>) -> tensor<1x128x128x32xf32>
+  %0 = gantry.conv %x, %wd {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 32 : i64} : (tensor<1x128x128x32xf32>, tensor<1x3x3x1x32xf32>) -> tensor<1x128x128x32xf32>
+  %1 = gantry.conv %0, %wp {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x128x128x32xf32>, tensor<1x1x1x32x32xf32>) -> tensor<1x128x128x32xf32>
+  %2 = gantry.conv %1, %wd {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 32 : i64} : (tensor<1x128x128x32xf32>, tensor<1x3x3x1x32xf32>) -> tensor<1x128x128x32xf32>
   return %2 : tensor<1x128x128x32xf32>
 }

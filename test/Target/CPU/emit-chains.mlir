@@ -11,13 +11,13 @@
 // CHECK: return
 gantry.kernel @block {
 ^bb0(%x: tensor<1x56x56x24xf32>, %we: tensor<3x1x1x24x48xf32>, %be: tensor<1x1x1x144xf32>, %wd: tensor<1x3x3x1x144xf32>, %bd: tensor<1x1x1x144xf32>, %wp: tensor<1x1x1x144x24xf32>, %bp: tensor<1x1x1x24xf32>):
-  %0 = gantry.conv %x, %we {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x56x56x24xf32>, tensor<3x1x1x24x48xf32>) -> tensor<1x56x56x144xf32>
+  %0 = gantry.conv %x, %we {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x56x56x24xf32>, tensor<3x1x1x24x48xf32>) -> tensor<1x56x56x144xf32>
   %1 = gantry.add %0, %be : (tensor<1x56x56x144xf32>, tensor<1x1x1x144xf32>) -> tensor<1x56x56x144xf32>
   %2 = gantry.relu %1 : (tensor<1x56x56x144xf32>) -> tensor<1x56x56x144xf32>
-  %3 = gantry.conv %2, %wd {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 144 : i64} : (tensor<1x56x56x144xf32>, tensor<1x3x3x1x144xf32>) -> tensor<1x56x56x144xf32>
+  %3 = gantry.conv %2, %wd {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 144 : i64} : (tensor<1x56x56x144xf32>, tensor<1x3x3x1x144xf32>) -> tensor<1x56x56x144xf32>
   %4 = gantry.add %3, %bd : (tensor<1x56x56x144xf32>, tensor<1x1x1x144xf32>) -> tensor<1x56x56x144xf32>
   %5 = gantry.relu %4 : (tensor<1x56x56x144xf32>) -> tensor<1x56x56x144xf32>
-  %6 = gantry.conv %5, %wp {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x56x56x144xf32>, tensor<1x1x1x144x24xf32>) -> tensor<1x56x56x24xf32>
+  %6 = gantry.conv %5, %wp {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x56x56x144xf32>, tensor<1x1x1x144x24xf32>) -> tensor<1x56x56x24xf32>
   %7 = gantry.add %6, %bp : (tensor<1x56x56x24xf32>, tensor<1x1x1x24xf32>) -> tensor<1x56x56x24xf32>
   %8 = gantry.add %7, %x : (tensor<1x56x56x24xf32>, tensor<1x56x56x24xf32>) -> tensor<1x56x56x24xf32>
   gantry.yield %8 : tensor<1x56x56x24xf32>
@@ -36,8 +36,8 @@ gantry.kernel @block {
 // CHECK: return
 gantry.kernel @front {
 ^bb0(%x: tensor<1x16x16x8xf32>, %we: tensor<1x1x1x8x16xf32>, %wd: tensor<1x3x3x1x16xf32>):
-  %0 = gantry.conv %x, %we {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x16x8xf32>, tensor<1x1x1x8x16xf32>) -> tensor<1x16x16x16xf32>
-  %1 = gantry.conv %0, %wd {gantry.channels_last, strides = array<i64: 2, 2>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x16x16x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x8x8x16xf32>
+  %0 = gantry.conv %x, %we {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x16x8xf32>, tensor<1x1x1x8x16xf32>) -> tensor<1x16x16x16xf32>
+  %1 = gantry.conv %0, %wd {layout = #gantry<image_layout NHWC>, strides = array<i64: 2, 2>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x16x16x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x8x8x16xf32>
   gantry.yield %1 : tensor<1x8x8x16xf32>
 }
 
@@ -49,8 +49,8 @@ gantry.kernel @front {
 // CHECK: return
 gantry.kernel @back {
 ^bb0(%x: tensor<1x16x16x16xf32>, %wd: tensor<1x3x3x1x16xf32>, %wp: tensor<1x1x1x16x8xf32>):
-  %0 = gantry.conv %x, %wd {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x16x16x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x16x16x16xf32>
-  %1 = gantry.conv %0, %wp {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x16x16xf32>, tensor<1x1x1x16x8xf32>) -> tensor<1x16x16x8xf32>
+  %0 = gantry.conv %x, %wd {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x16x16x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x16x16x16xf32>
+  %1 = gantry.conv %0, %wp {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x16x16xf32>, tensor<1x1x1x16x8xf32>) -> tensor<1x16x16x8xf32>
   gantry.yield %1 : tensor<1x16x16x8xf32>
 }
 
@@ -60,8 +60,8 @@ gantry.kernel @back {
 // CHECK: return
 gantry.kernel @twice {
 ^bb0(%x: tensor<1x16x16x8xf32>, %we: tensor<1x1x1x8x16xf32>, %wd: tensor<1x3x3x1x16xf32>):
-  %0 = gantry.conv %x, %we {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x16x8xf32>, tensor<1x1x1x8x16xf32>) -> tensor<1x16x16x16xf32>
-  %1 = gantry.conv %0, %wd {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x16x16x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x16x16x16xf32>
+  %0 = gantry.conv %x, %we {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x16x8xf32>, tensor<1x1x1x8x16xf32>) -> tensor<1x16x16x16xf32>
+  %1 = gantry.conv %0, %wd {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x16x16x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x16x16x16xf32>
   %2 = gantry.add %1, %0 : (tensor<1x16x16x16xf32>, tensor<1x16x16x16xf32>) -> tensor<1x16x16x16xf32>
   gantry.yield %2 : tensor<1x16x16x16xf32>
 }

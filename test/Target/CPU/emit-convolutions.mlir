@@ -22,7 +22,7 @@
 // CHECK: return
 gantry.kernel @bordered {
 ^bb0(%x: tensor<1x8x600x16xf32>, %w: tensor<2x3x3x16x48xf32>, %b: tensor<1x1x1x96xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x600x16xf32>, tensor<2x3x3x16x48xf32>) -> tensor<1x8x600x96xf32>
+  %0 = gantry.conv %x, %w {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x600x16xf32>, tensor<2x3x3x16x48xf32>) -> tensor<1x8x600x96xf32>
   %1 = gantry.add %0, %b : (tensor<1x8x600x96xf32>, tensor<1x1x1x96xf32>) -> tensor<1x8x600x96xf32>
   gantry.yield %1 : tensor<1x8x600x96xf32>
 }
@@ -44,7 +44,7 @@ gantry.kernel @bordered {
 // CHECK: return
 gantry.kernel @strip {
 ^bb0(%x: tensor<1x8x8x16xf32>, %w: tensor<2x3x3x16x48xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<2x3x3x16x48xf32>) -> tensor<1x8x8x96xf32>
+  %0 = gantry.conv %x, %w {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<2x3x3x16x48xf32>) -> tensor<1x8x8x96xf32>
   gantry.yield %0 : tensor<1x8x8x96xf32>
 }
 
@@ -61,7 +61,7 @@ gantry.kernel @strip {
 // CHECK: return
 gantry.kernel @bands {
 ^bb0(%x: tensor<1x8x8x16xf32>, %w: tensor<1x1x1x16x99xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x1x16x99xf32>) -> tensor<1x8x8x99xf32>
+  %0 = gantry.conv %x, %w {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x1x16x99xf32>) -> tensor<1x8x8x99xf32>
   gantry.yield %0 : tensor<1x8x8x99xf32>
 }
 
@@ -74,7 +74,7 @@ gantry.kernel @bands {
 // CHECK: return
 gantry.kernel @product {
 ^bb0(%x: tensor<1x8x8x16xf32>, %w: tensor<1x1x1x16x32xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x1x16x32xf32>) -> tensor<1x8x8x32xf32>
+  %0 = gantry.conv %x, %w {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<1x1x1x16x32xf32>) -> tensor<1x8x8x32xf32>
   gantry.yield %0 : tensor<1x8x8x32xf32>
 }
 
@@ -86,6 +86,6 @@ gantry.kernel @product {
 // CHECK: return
 gantry.kernel @depthwise {
 ^bb0(%x: tensor<1x9x9x20xf32>, %w: tensor<1x3x3x1x20xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 20 : i64} : (tensor<1x9x9x20xf32>, tensor<1x3x3x1x20xf32>) -> tensor<1x9x9x20xf32>
+  %0 = gantry.conv %x, %w {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 20 : i64} : (tensor<1x9x9x20xf32>, tensor<1x3x3x1x20xf32>) -> tensor<1x9x9x20xf32>
   gantry.yield %0 : tensor<1x9x9x20xf32>
 }

@@ -121,7 +121,7 @@ func.func private @pairs(%a: tensor<11x9xbf16>, %b: tensor<48x11xbf16>) -> tenso
   %empty = tensor.empty() : tensor<9x48xf32>
   %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<9x48xf32>) -> tensor<9x48xf32>
   %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (n, k)>, #c], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%a, %b : tensor<11x9xbf16>, tensor<48x11xbf16>) outs(%start : tensor<9x48xf32>) attrs = {gantry.wide} {
+      ins(%a, %b : tensor<11x9xbf16>, tensor<48x11xbf16>) outs(%start : tensor<9x48xf32>) attrs = {gantry.accumulate_wide} {
   ^bb0(%x: bf16, %y: bf16, %sum: f32):
     %1 = arith.extf %x : bf16 to f32
     %2 = arith.extf %y : bf16 to f32

@@ -23,7 +23,7 @@
 // CHECK: return
 gantry.kernel @narrow {
 ^bb0(%x: tensor<1x7x7x64xf32>, %w: tensor<1x3x3x64x64xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, gantry.skips_border, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x7x7x64xf32>, tensor<1x3x3x64x64xf32>) -> tensor<1x7x7x64xf32>
+  %0 = gantry.conv %x, %w {border = #gantry<border unseen>, layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x7x7x64xf32>, tensor<1x3x3x64x64xf32>) -> tensor<1x7x7x64xf32>
   gantry.yield %0 : tensor<1x7x7x64xf32>
 }
 
@@ -45,7 +45,7 @@ gantry.kernel @narrow {
 // CHECK: return
 gantry.kernel @wide {
 ^bb0(%x: tensor<1x8x48x32xf32>, %w: tensor<1x3x3x32x64xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, gantry.skips_border, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x48x32xf32>, tensor<1x3x3x32x64xf32>) -> tensor<1x8x48x64xf32>
+  %0 = gantry.conv %x, %w {border = #gantry<border unseen>, layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x48x32xf32>, tensor<1x3x3x32x64xf32>) -> tensor<1x8x48x64xf32>
   gantry.yield %0 : tensor<1x8x48x64xf32>
 }
 
@@ -55,7 +55,7 @@ gantry.kernel @wide {
 // CHECK: return
 gantry.kernel @in_line {
 ^bb0(%x: tensor<1x64x2x64xf32>, %w: tensor<1x3x1x64x64xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, gantry.skips_border, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 0>, pads_high = array<i64: 1, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x2x64xf32>, tensor<1x3x1x64x64xf32>) -> tensor<1x64x2x64xf32>
+  %0 = gantry.conv %x, %w {border = #gantry<border unseen>, layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 0>, pads_high = array<i64: 1, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x2x64xf32>, tensor<1x3x1x64x64xf32>) -> tensor<1x64x2x64xf32>
   gantry.yield %0 : tensor<1x64x2x64xf32>
 }
 
@@ -77,6 +77,6 @@ gantry.kernel @in_line {
 // CHECK: return
 gantry.kernel @depthwise {
 ^bb0(%x: tensor<1x9x9x16xf32>, %w: tensor<1x3x3x1x16xf32>):
-  %0 = gantry.conv %x, %w {gantry.channels_last, gantry.skips_border, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x9x9x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x9x9x16xf32>
+  %0 = gantry.conv %x, %w {border = #gantry<border unseen>, layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 16 : i64} : (tensor<1x9x9x16xf32>, tensor<1x3x3x1x16xf32>) -> tensor<1x9x9x16xf32>
   gantry.yield %0 : tensor<1x9x9x16xf32>
 }

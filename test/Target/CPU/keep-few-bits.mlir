@@ -7,7 +7,7 @@
 // CHECK: %[[W:.*]] = gantry.constant {{.*}}dense<{{\[}}[0, 0, 128, 63, 16, 50, 84, 118, 152, 186, 220, 254], [0, 0, 0, 64, 1, 2, 3, 4, 5, 6, 7, 8]]> : tensor<2x12xui8>
 // CHECK-NOT: gantry.shift_right
 // CHECK-NOT: gantry.mul
-// CHECK: gantry.matmul %{{.*}}, %[[W]] {gantry.few_bits = array<i64: 4, 16, 16, 8>, gantry.name = "y", transpose_b} : (tensor<1x16xf32>, tensor<2x12xui8>) -> tensor<1x2xf32>
+// CHECK: gantry.matmul %{{.*}}, %[[W]] {block_quantized = #gantry.block_quantized<bits = 4, block = 16, k = 16, zero = 8>, gantry.name = "y", transpose_b} : (tensor<1x16xf32>, tensor<2x12xui8>) -> tensor<1x2xf32>
 func.func @packed(%x: tensor<1x16xf32>) -> tensor<1x2xf32> {
   %bytes = gantry.constant dense<[[[[16], [50], [84], [118], [152], [186], [220], [254]]], [[[1], [2], [3], [4], [5], [6], [7], [8]]]]> : tensor<2x1x8x1xui8>
   %shifts = gantry.constant dense<[0, 4]> : tensor<2xui8>
@@ -29,7 +29,7 @@ func.func @packed(%x: tensor<1x16xf32>) -> tensor<1x2xf32> {
 // is zeros. Numbers and zero points are counted from -2 on: the zero points are 1 + 2 and 0 + 2.
 // CHECK-LABEL: @bytes(
 // CHECK: gantry.constant {{.*}}dense<{{\[}}[0, 0, 128, 63, 0, 0, 64, 64, 228, 2, 0, 0], [0, 0, 0, 64, 0, 0, 0, 64, 27, 1, 0, 0]]> : tensor<2x12xui8>
-// CHECK: gantry.few_bits = array<i64: 2, 16, 5, -1>
+// CHECK: block_quantized = #gantry.block_quantized<bits = 2, block = 16, k = 5>
 func.func @bytes(%x: tensor<3x5xf32>) -> tensor<3x2xf32> {
   %bytes = gantry.constant dense<[[-2, 1], [-1, 0], [0, -1], [1, -2], [0, -1]]> : tensor<5x2xi8>
   %zeros = gantry.constant dense<[[1, 0]]> : tensor<1x2xi32>
@@ -45,7 +45,7 @@ func.func @bytes(%x: tensor<3x5xf32>) -> tensor<3x2xf32> {
 // Blocks along rows that are columns of the product, with zero points that are bytes themselves, repeated for their terms.
 // CHECK-LABEL: @blocks(
 // CHECK: gantry.constant {{.*}}dense<{{\[}}[0, 0, 128, 63, 0, 0, 64, 64, 33, 67, 0, 0, 0, 0, 0, 64, 0, 0, 128, 64, 68, 84, 0, 0]]> : tensor<1x24xui8>
-// CHECK: gantry.matmul {{.*}} {gantry.few_bits = array<i64: 4, 8, 16, -1>, transpose_b}
+// CHECK: gantry.matmul {{.*}} {block_quantized = #gantry.block_quantized<bits = 4, block = 8, k = 16>, transpose_b}
 func.func @blocks(%x: tensor<3x16xf32>) -> tensor<3x1xf32> {
   %bytes = gantry.constant dense<[[1, 2, 3, 4, 0, 0, 0, 0, 4, 4, 4, 5, 0, 0, 0, 0]]> : tensor<1x16xui8>
   %zeros = gantry.constant dense<[[3, 4]]> : tensor<1x2xui8>
@@ -67,7 +67,7 @@ func.func @blocks(%x: tensor<3x16xf32>) -> tensor<3x1xf32> {
 
 // What something else reads as numbers is kept in one form, and what runs on GPUs stays.
 // CHECK-LABEL: @others(
-// CHECK-NOT: gantry.few_bits
+// CHECK-NOT: block_quantized
 func.func @others(%x: tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<4x2xf32>, tensor<3x2xf32>) {
   %bytes = gantry.constant dense<[[-2, 1], [-1, 0], [0, -1], [1, -2]]> : tensor<4x2xi8>
   %scales = gantry.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>
@@ -81,7 +81,7 @@ func.func @others(%x: tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<4x2xf32>, ten
 
 // Attention is left alone, and so are its factors.
 // CHECK-LABEL: @attention(
-// CHECK-NOT: gantry.few_bits
+// CHECK-NOT: block_quantized
 func.func @attention(%x: tensor<40x4xf32>, %v: tensor<2x8xf32>) -> tensor<40x8xf32> {
   %bytes = gantry.constant dense<[[-2, 1], [-1, 0], [0, -1], [1, -2]]> : tensor<4x2xi8>
   %scales = gantry.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32>

@@ -11,10 +11,10 @@
 // CHECK-DAG: %[[QT:.*]] = gantry.transpose %[[QN]] {{.*}} -> tensor<3x20x16xbf16>
 // CHECK-DAG: %[[KR:.*]] = gantry.reshape %[[KN]] {{.*}} -> tensor<40x3x16xbf16>
 // CHECK-DAG: %[[KT:.*]] = gantry.transpose %[[KR]] {{.*}} -> tensor<3x16x40xbf16>
-// CHECK: %[[S:.*]] = gantry.matmul %[[QT]], %[[KT]] {gantry.wide} : {{.*}} -> tensor<3x20x40xf32>
+// CHECK: %[[S:.*]] = gantry.matmul %[[QT]], %[[KT]] {accumulate_type = f32} : {{.*}} -> tensor<3x20x40xf32>
 // CHECK: %[[W:.*]] = gantry.softmax %[[S]] {{.*}} -> tensor<3x20x40xf32>
 // CHECK: %[[WN:.*]] = gantry.cast %[[W]] : (tensor<3x20x40xf32>) -> tensor<3x20x40xbf16>
-// CHECK: %[[C:.*]] = gantry.matmul %[[WN]], %[[VN]] {gantry.wide} : {{.*}} -> tensor<3x20x16xf32>
+// CHECK: %[[C:.*]] = gantry.matmul %[[WN]], %[[VN]] {accumulate_type = f32} : {{.*}} -> tensor<3x20x16xf32>
 // CHECK: return %[[C]]
 func.func @heads(%q: tensor<20x3x16xf32>, %k: tensor<40x48xf32>, %v: tensor<3x40x16xf32>) -> tensor<3x20x16xf32> {
   %0 = gantry.transpose %q {permutation = array<i64: 1, 0, 2>} : (tensor<20x3x16xf32>) -> tensor<3x20x16xf32>
@@ -30,9 +30,9 @@ func.func @heads(%q: tensor<20x3x16xf32>, %k: tensor<40x48xf32>, %v: tensor<3x40
 // CHECK-LABEL: @shared(
 // CHECK: %[[T:.*]] = gantry.transpose {{.*}} -> tensor<20x16xf32>
 // CHECK: %[[N:.*]] = gantry.cast %[[T]]
-// CHECK: gantry.matmul %[[N]], %{{.*}} {gantry.wide, transpose_b}
-// CHECK: gantry.matmul {{.*}}gantry.wide
-// CHECK-NOT: gantry.wide
+// CHECK: gantry.matmul %[[N]], %{{.*}} {accumulate_type = f32, transpose_b}
+// CHECK: gantry.matmul {{.*}}accumulate_type = f32
+// CHECK-NOT: accumulate_type
 func.func @shared(%q: tensor<16x20xf32>, %k: tensor<40x16xf32>, %v: tensor<40x16xf32>, %w: tensor<16x4xf32>) -> (tensor<20x16xf32>, tensor<20x4xf32>) {
   %0 = gantry.transpose %q {permutation = array<i64: 1, 0>} : (tensor<16x20xf32>) -> tensor<20x16xf32>
   %1 = gantry.matmul %0, %k {transpose_b} : (tensor<20x16xf32>, tensor<40x16xf32>) -> tensor<20x40xf32>
@@ -44,12 +44,12 @@ func.func @shared(%q: tensor<16x20xf32>, %k: tensor<40x16xf32>, %v: tensor<40x16
 
 // Spread over devices it is what it is on one.
 // CHECK-LABEL: @spread(
-// CHECK: gantry.matmul {{.*}}gantry.wide
+// CHECK: gantry.matmul {{.*}}accumulate_type = f32
 // CHECK: gantry.copy
 // CHECK: gantry.softmax
 // CHECK: %[[W:.*]] = gantry.copy
 // CHECK: %[[N:.*]] = gantry.cast %[[W]]
-// CHECK: gantry.matmul %[[N]], %{{.*}} {gantry.wide}
+// CHECK: gantry.matmul %[[N]], %{{.*}} {accumulate_type = f32}
 func.func @spread(%q: tensor<20x16xf32>, %k: tensor<40x16xf32>, %v: tensor<40x16xf32>) -> tensor<20x16xf32> {
   %0 = gantry.matmul %q, %k {transpose_b} : (tensor<20x16xf32>, tensor<40x16xf32>) -> tensor<20x40xf32>
   %1 = gantry.copy %0 to "/job:localhost/replica:0/task:0/device:CPU:0" : tensor<20x40xf32>

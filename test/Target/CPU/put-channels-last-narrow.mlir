@@ -9,7 +9,7 @@
 // CHECK-DAG: %[[W:.*]] = gantry.constant dense<{{\[\[\[\[\[}}1.000000e+00, 2.000000e+00]], {{\[\[}}3.000000e+00, 4.000000e+00]]]]]> : tensor<1x1x2x1x2xbf16>
 // CHECK-DAG: %[[N:.*]] = gantry.cast %[[X]] : (tensor<1x4x2xf32>) -> tensor<1x4x2xbf16>
 // CHECK: %[[L:.*]] = gantry.transpose %[[N]] {{.*}} -> tensor<1x2x4xbf16>
-// CHECK: gantry.conv %[[L]], %[[W]] {{.*}}gantry.channels_last, gantry.wide{{.*}} : (tensor<1x2x4xbf16>, tensor<1x1x2x1x2xbf16>) -> tensor<1x2x1xf32>
+// CHECK: gantry.conv %[[L]], %[[W]] {{.*}}accumulate_type = f32, {{.*}}layout = #gantry<image_layout NHWC>{{.*}} : (tensor<1x2x4xbf16>, tensor<1x1x2x1x2xbf16>) -> tensor<1x2x1xf32>
 // CHECK-NOT: gantry.cast
 // CHECK: gantry.conv %[[L]],
 // CHECK-NOT: gantry.cast
@@ -38,8 +38,8 @@ func.func @borders(%x: tensor<1x3x8xf32>, %w: tensor<16x3x3xf32>) -> tensor<1x16
 
 // Groups of pairs are rounded; those of one channel, or of an odd number, stay as they are, and so do other types.
 // CHECK-LABEL: @groups(
-// CHECK: gantry.conv {{.*}}gantry.wide
-// CHECK-NOT: gantry.wide
+// CHECK: gantry.conv {{.*}}accumulate_type = f32
+// CHECK-NOT: accumulate_type
 // CHECK: return
 func.func @groups(%x: tensor<1x12x5xf32>, %a: tensor<6x2x1xf32>, %b: tensor<4x3x1xf32>, %c: tensor<12x1x1xf32>, %y: tensor<1x4x5xf64>, %d: tensor<4x4x1xf64>)
     -> (tensor<1x6x5xf32>, tensor<1x4x5xf32>, tensor<1x12x5xf32>, tensor<1x4x5xf64>) {
@@ -54,7 +54,7 @@ func.func @groups(%x: tensor<1x12x5xf32>, %a: tensor<6x2x1xf32>, %b: tensor<4x3x
 // CHECK-LABEL: @transposed(
 // CHECK-NEXT: gantry.constant dense<1.000000e+00> : tensor<1x1x2x16x2xbf16>
 // CHECK-NEXT: gantry.cast
-// CHECK: gantry.conv {{.*}}gantry.wide
+// CHECK: gantry.conv {{.*}}accumulate_type = f32
 func.func @transposed(%x: tensor<1x4x5xf32>) -> tensor<1x8x10xf32> {
   %w = gantry.constant dense<1.0> : tensor<4x8x2xf32>
   %0 = gantry.conv_transpose %x, %w {strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, output_pads = array<i64: 0>, groups = 1 : i64} : (tensor<1x4x5xf32>, tensor<4x8x2xf32>) -> tensor<1x8x10xf32>
@@ -63,7 +63,7 @@ func.func @transposed(%x: tensor<1x4x5xf32>) -> tensor<1x8x10xf32> {
 
 // An image without elements has nothing to multiply.
 // CHECK-LABEL: @empty(
-// CHECK-NOT: gantry.wide
+// CHECK-NOT: accumulate_type
 func.func @empty(%x: tensor<0x4x5xf32>, %w: tensor<8x4x1xf32>) -> tensor<0x8x5xf32> {
   %0 = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<0x4x5xf32>, tensor<8x4x1xf32>) -> tensor<0x8x5xf32>
   return %0 : tensor<0x8x5xf32>

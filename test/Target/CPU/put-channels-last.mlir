@@ -9,10 +9,10 @@
 // CHECK-DAG: %[[XL:.*]] = gantry.transpose %[[X]] {{.*}}permutation = array<i64: 0, 2, 3, 1>
 // CHECK-DAG: %[[WS:.*]] = gantry.reshape %[[W]] {{.*}} -> tensor<1x48x16x3x3xf32>
 // CHECK-DAG: %[[WP:.*]] = gantry.transpose %[[WS]] {{.*}} -> tensor<1x3x3x16x48xf32>
-// CHECK: %[[C:.*]] = gantry.conv %[[XL]], %[[WP]] {{.*}}gantry.channels_last, groups = 1 : i64, pads_high = array<i64: 1, 1>, pads_low = array<i64: 1, 1>{{.*}}-> tensor<1x64x64x48xf32>
+// CHECK: %[[C:.*]] = gantry.conv %[[XL]], %[[WP]] {{.*}}groups = 1 : i64, layout = #gantry<image_layout NHWC>, pads_high = array<i64: 1, 1>, pads_low = array<i64: 1, 1>{{.*}}-> tensor<1x64x64x48xf32>
 // CHECK: %[[BL:.*]] = gantry.reshape %[[B]] {{.*}} -> tensor<1x1x1x48xf32>
 // CHECK: %[[S:.*]] = gantry.add %[[C]], %[[BL]]
-// CHECK: %[[P:.*]] = gantry.max_pool %[[S]] {{.*}}gantry.channels_last{{.*}} -> tensor<1x32x32x48xf32>
+// CHECK: %[[P:.*]] = gantry.max_pool %[[S]] {{.*}}layout = #gantry<image_layout NHWC>{{.*}} -> tensor<1x32x32x48xf32>
 // CHECK: %[[J:.*]] = gantry.concat %[[P]], %[[P]] {axis = 3 : i64} : {{.*}} -> tensor<1x32x32x96xf32>
 // CHECK: %[[Y:.*]] = gantry.transpose %[[J]] {{.*}}permutation = array<i64: 0, 3, 1, 2>
 // CHECK: return %[[Y]]
@@ -54,7 +54,7 @@ func.func @constant(%x: tensor<64x2x1x1000xf32>) -> tensor<64x2x1x1000xf32> {
 
 // Rows of three pixels have no vectors along them: the plain form would go element by element.
 // CHECK-LABEL: @narrow(
-// CHECK: gantry.conv {{.*}}gantry.channels_last
+// CHECK: gantry.conv {{.*}}layout = #gantry<image_layout NHWC>
 func.func @narrow(%x: tensor<1x64x8x5xf32>, %w: tensor<10x64x3x3xf32>) -> tensor<1x10x6x3xf32> {
   %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x64x8x5xf32>, tensor<10x64x3x3xf32>) -> tensor<1x10x6x3xf32>
   return %0 : tensor<1x10x6x3xf32>
@@ -73,7 +73,7 @@ func.func @prime(%x: tensor<1x161x18x19xf32>, %w: tensor<47x161x5x5xf32>, %y: te
 // Images that come and go with the channels last need no reorder, so that little work is enough.
 // CHECK-LABEL: @already(
 // CHECK-SAME: %[[X:.*]]: tensor<1x14x14x384xf32>
-// CHECK: %[[C:.*]] = gantry.conv %[[X]], {{.*}}gantry.channels_last
+// CHECK: %[[C:.*]] = gantry.conv %[[X]], {{.*}}layout = #gantry<image_layout NHWC>
 // CHECK-NEXT: return %[[C]]
 func.func @already(%x: tensor<1x14x14x384xf32>, %w: tensor<384x1x3x3xf32>) -> tensor<1x14x14x384xf32> {
   %0 = gantry.transpose %x {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x14x14x384xf32>) -> tensor<1x384x14x14xf32>
@@ -96,7 +96,7 @@ func.func @small(%x: tensor<1x8x8x8xf32>, %w: tensor<8x8x1x1xf32>) -> tensor<1x8
 // backwards, and the pads are cut off.
 // CHECK-LABEL: @transposed(
 // CHECK-DAG: %[[WB:.*]] = gantry.slice %{{.*}} {sizes = array<i64: 128, 64, 2, 2>, starts = array<i64: 0, 0, 1, 1>, steps = array<i64: 1, 1, -1, -1>}
-// CHECK: %[[C:.*]] = gantry.conv {{.*}}gantry.channels_last, groups = 1 : i64, pads_high = array<i64: 1, 1>, pads_low = array<i64: 1, 1>{{.*}}-> tensor<1x29x29x128xf32>
+// CHECK: %[[C:.*]] = gantry.conv {{.*}}groups = 1 : i64, layout = #gantry<image_layout NHWC>, pads_high = array<i64: 1, 1>, pads_low = array<i64: 1, 1>{{.*}}-> tensor<1x29x29x128xf32>
 // CHECK: %[[S:.*]] = gantry.reshape %[[C]] {{.*}} -> tensor<1x29x29x2x2x32xf32>
 // CHECK: %[[P:.*]] = gantry.transpose %[[S]] {{.*}}permutation = array<i64: 0, 1, 3, 2, 4, 5>
 // CHECK: %[[I:.*]] = gantry.reshape %[[P]] {{.*}} -> tensor<1x58x58x32xf32>
@@ -116,7 +116,7 @@ func.func @uneven(%x: tensor<1x64x28x28xf32>, %w: tensor<64x32x3x3xf32>) -> tens
 
 // The largest of all elements is the same in any order, and what lies the same in both forms follows its reader.
 // CHECK-LABEL: @range(
-// CHECK: %[[C:.*]] = gantry.conv {{.*}}gantry.channels_last{{.*}} -> tensor<1x56x56x64xf32>
+// CHECK: %[[C:.*]] = gantry.conv {{.*}}layout = #gantry<image_layout NHWC>{{.*}} -> tensor<1x56x56x64xf32>
 // CHECK: %[[P:.*]] = gantry.reshape %{{.*}} : (tensor<1x1x56x56xf32>) -> tensor<1x56x56x1xf32>
 // CHECK: %[[M:.*]] = gantry.mul %[[P]], %{{.*}} -> tensor<1x56x56x64xf32>
 // CHECK: %[[S:.*]] = gantry.sub %[[C]], %[[M]]
@@ -148,7 +148,7 @@ func.func @total(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> tenso
 // CHECK-SAME: %[[X:.*]]: tensor<1x64x56x56xf16>, %[[W:.*]]: tensor<64x64x3x3xf16>
 // CHECK-DAG: gantry.cast %[[X]] : (tensor<1x64x56x56xf16>) -> tensor<1x64x56x56xf32>
 // CHECK-DAG: gantry.cast %[[W]] : (tensor<64x64x3x3xf16>) -> tensor<64x64x3x3xf32>
-// CHECK: %[[C:.*]] = gantry.conv {{.*}}gantry.channels_last{{.*}} -> tensor<1x56x56x64xf32>
+// CHECK: %[[C:.*]] = gantry.conv {{.*}}layout = #gantry<image_layout NHWC>{{.*}} -> tensor<1x56x56x64xf32>
 // CHECK: %[[S:.*]] = gantry.cast %[[C]] : (tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf16>
 // CHECK: gantry.relu %[[S]] : (tensor<1x56x56x64xf16>) -> tensor<1x56x56x64xf16>
 func.func @halves(%x: tensor<1x64x56x56xf16>, %w: tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16> {
@@ -187,10 +187,10 @@ func.func @other_border(%x: tensor<1x64x56x56xf16>, %w: tensor<64x64x3x3xf16>) -
 // One channel would leave fifteen lanes of a register unused: vectors go along the image, which is put in order for that.
 // CHECK-LABEL: @few_columns(
 // CHECK-SAME: %[[V:[a-z0-9]*]]: tensor<1x32x5x5xf32>, %{{[a-z0-9]*}}: tensor<8x32x5x5xf32>)
-// CHECK: %[[C:.*]] = gantry.conv {{.*}}gantry.channels_last{{.*}} -> tensor<1x94x94x32xf32>
+// CHECK: %[[C:.*]] = gantry.conv {{.*}}layout = #gantry<image_layout NHWC>{{.*}} -> tensor<1x94x94x32xf32>
 // CHECK: %[[P:.*]] = gantry.transpose %[[C]] {permutation = array<i64: 0, 3, 1, 2>}
 // CHECK: %[[Y:.*]] = gantry.conv %[[P]], %[[V]] {{.*}} -> tensor<1x1x90x90xf32>
-// CHECK: gantry.conv %[[C]], {{.*}}gantry.channels_last{{.*}} -> tensor<1x90x90x8xf32>
+// CHECK: gantry.conv %[[C]], {{.*}}layout = #gantry<image_layout NHWC>{{.*}} -> tensor<1x90x90x8xf32>
 // CHECK: return %[[Y]]
 func.func @few_columns(%x: tensor<1x16x96x96xf32>, %w: tensor<32x16x3x3xf32>, %v: tensor<1x32x5x5xf32>, %u: tensor<8x32x5x5xf32>) -> (tensor<1x1x90x90xf32>, tensor<1x8x90x90xf32>) {
   %0 = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x96x96xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x94x94xf32>

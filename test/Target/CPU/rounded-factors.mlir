@@ -5,7 +5,7 @@
 // RUN: gantry compile %s --math=bf16 --target-cpu=cooperlake --stop-after=fuse -o - | FileCheck %s --check-prefix=FUSE
 // FUSE: gantry.kernel @cast_0
 // FUSE: gantry.kernel @matmul_add_0 attributes {gantry.layouts = [unit, {columns = array<i64: 48, 1>, group = 2 : i64, matrices = array<i64>, rows = array<i64: 33, 48>, width = 48 : i64}, unit]}
-// FUSE: gantry.matmul %{{.*}}, %{{.*}} {gantry.wide} : (tensor<9x33xbf16>, tensor<33x48xbf16>) -> tensor<9x48xf32>
+// FUSE: gantry.matmul %{{.*}}, %{{.*}} {accumulate_type = f32} : (tensor<9x33xbf16>, tensor<33x48xbf16>) -> tensor<9x48xf32>
 // FUSE: gantry.kernel @cast_1
 // FUSE: gantry.kernel @matmul_0
 // FUSE-NOT: gantry.kernel

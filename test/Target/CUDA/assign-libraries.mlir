@@ -12,16 +12,16 @@
 // library has none for it either.
 module attributes {gantry.libraries = ["auto"]} {
   // CHECK-LABEL: func.func @types
-  // CHECK-NEXT: gantry.matmul %arg0, %arg0 {gantry.by_library} : {{.*}}f16>
-  // SM90-NEXT: gantry.matmul %arg1, %arg1 {gantry.by_library} : {{.*}}bf16>
-  // TF32-NEXT: gantry.matmul %arg1, %arg1 {gantry.by_library} : {{.*}}bf16>
+  // CHECK-NEXT: gantry.matmul %arg0, %arg0 {by_library} : {{.*}}f16>
+  // SM90-NEXT: gantry.matmul %arg1, %arg1 {by_library} : {{.*}}bf16>
+  // TF32-NEXT: gantry.matmul %arg1, %arg1 {by_library} : {{.*}}bf16>
   // SM75-NEXT: gantry.matmul %arg1, %arg1 : {{.*}}bf16>
   // SM90-NEXT: gantry.matmul %arg2, %arg2 : {{.*}}f32>
-  // TF32-NEXT: gantry.matmul %arg2, %arg2 {gantry.by_library} : {{.*}}f32>
+  // TF32-NEXT: gantry.matmul %arg2, %arg2 {by_library} : {{.*}}f32>
   // SM75-NEXT: gantry.matmul %arg2, %arg2 : {{.*}}f32>
   // CHECK-NEXT: gantry.matmul %arg3, %arg3 : {{.*}}f64>
   // CHECK-NEXT: gantry.matmul %arg4, %arg4 : {{.*}}i32>
-  // CHECK-NEXT: gantry.matmul %arg0, %arg0 {gantry.by_library, gantry.wide} : {{.*}} -> tensor<2048x2048xf32>
+  // CHECK-NEXT: gantry.matmul %arg0, %arg0 {accumulate_type = f32, by_library} : {{.*}} -> tensor<2048x2048xf32>
   func.func @types(%f16: tensor<2048x2048xf16>, %bf16: tensor<2048x2048xbf16>, %f32: tensor<2048x2048xf32>,
                    %f64: tensor<2048x2048xf64>, %i32: tensor<2048x2048xi32>)
       -> (tensor<2048x2048xf16>, tensor<2048x2048xbf16>, tensor<2048x2048xf32>, tensor<2048x2048xf64>, tensor<2048x2048xi32>,
@@ -31,7 +31,7 @@ module attributes {gantry.libraries = ["auto"]} {
     %2 = gantry.matmul %f32, %f32 : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
     %3 = gantry.matmul %f64, %f64 : (tensor<2048x2048xf64>, tensor<2048x2048xf64>) -> tensor<2048x2048xf64>
     %4 = gantry.matmul %i32, %i32 : (tensor<2048x2048xi32>, tensor<2048x2048xi32>) -> tensor<2048x2048xi32>
-    %5 = gantry.matmul %f16, %f16 {gantry.wide} : (tensor<2048x2048xf16>, tensor<2048x2048xf16>) -> tensor<2048x2048xf32>
+    %5 = gantry.matmul %f16, %f16 {accumulate_type = f32} : (tensor<2048x2048xf16>, tensor<2048x2048xf16>) -> tensor<2048x2048xf32>
     return %0, %1, %2, %3, %4, %5 : tensor<2048x2048xf16>, tensor<2048x2048xbf16>, tensor<2048x2048xf32>, tensor<2048x2048xf64>, tensor<2048x2048xi32>, tensor<2048x2048xf32>
   }
 }
@@ -42,7 +42,7 @@ module attributes {gantry.libraries = ["auto"]} {
 // multiples of 16 bytes: primes, and an odd multiple of eight.
 module attributes {gantry.libraries = ["auto"]} {
   // CHECK-LABEL: func.func @sizes
-  // CHECK-NOT: gantry.by_library
+  // CHECK-NOT: by_library
   // CHECK: return
   func.func @sizes(%small: tensor<256x256xf16>, %line: tensor<1x4096xf16>, %square: tensor<4096x4096xf16>, %column: tensor<4096x1xf16>,
                    %few: tensor<4096x8xf16>, %one: tensor<4096x1xf16>, %none: tensor<0x4096xf16>, %prime: tensor<2039x2039xf16>,
@@ -63,7 +63,7 @@ module attributes {gantry.libraries = ["auto"]} {
 
   // Lines of 2040 elements begin at multiples of 16 bytes; it does not matter where they end.
   // CHECK-LABEL: func.func @aligned
-  // CHECK-NEXT: gantry.by_library
+  // CHECK-NEXT: by_library
   func.func @aligned(%x: tensor<2039x2040xf16>, %y: tensor<2040x2040xf16>) -> tensor<2039x2040xf16> {
     %0 = gantry.matmul %x, %y : (tensor<2039x2040xf16>, tensor<2040x2040xf16>) -> tensor<2039x2040xf16>
     return %0 : tensor<2039x2040xf16>
@@ -76,16 +76,16 @@ module attributes {gantry.libraries = ["auto"]} {
 // Two batches of which each is of another side are not evenly spaced.
 module attributes {gantry.libraries = ["auto"]} {
   // CHECK-LABEL: func.func @forms
-  // CHECK-NEXT: gantry.matmul %arg0, %arg1 {gantry.by_library, transpose_a, transpose_b}
+  // CHECK-NEXT: gantry.matmul %arg0, %arg1 {by_library, transpose_a, transpose_b}
   func.func @forms(%x: tensor<2048x1024xf16>, %y: tensor<1536x2048xf16>) -> tensor<1024x1536xf16> {
     %0 = gantry.matmul %x, %y {transpose_a, transpose_b} : (tensor<2048x1024xf16>, tensor<1536x2048xf16>) -> tensor<1024x1536xf16>
     return %0 : tensor<1024x1536xf16>
   }
 
   // CHECK-LABEL: func.func @batches
-  // CHECK-NEXT: gantry.matmul %arg0, %arg0 {gantry.by_library}
-  // CHECK-NEXT: gantry.matmul %arg0, %arg1 {gantry.by_library}
-  // CHECK-NEXT: gantry.matmul %arg1, %arg0 {gantry.by_library}
+  // CHECK-NEXT: gantry.matmul %arg0, %arg0 {by_library}
+  // CHECK-NEXT: gantry.matmul %arg0, %arg1 {by_library}
+  // CHECK-NEXT: gantry.matmul %arg1, %arg0 {by_library}
   // CHECK-NEXT: gantry.matmul %arg2, %arg3 : {{.*}} -> tensor<4x4x1024x1024xf16>
   func.func @batches(%x: tensor<8x1024x1024xf16>, %w: tensor<1024x1024xf16>, %y: tensor<4x1x1024x1024xf16>, %z: tensor<1x4x1024x1024xf16>)
       -> (tensor<8x1024x1024xf16>, tensor<8x1024x1024xf16>, tensor<8x1024x1024xf16>, tensor<4x4x1024x1024xf16>) {
@@ -98,10 +98,10 @@ module attributes {gantry.libraries = ["auto"]} {
 
   // What turns an operand in each run is counted where the gain is small.
   // CHECK-LABEL: func.func @turned
-  // CHECK: gantry.matmul %arg0, %arg1 {gantry.by_library}
+  // CHECK: gantry.matmul %arg0, %arg1 {by_library}
   // SM90-NEXT: gantry.matmul %{{.*}}, %arg1 : {{.*}} -> tensor<1024x1024xf16>
   // TF32-NEXT: gantry.matmul %{{.*}}, %arg1 : {{.*}} -> tensor<1024x1024xf16>
-  // SM75-NEXT: gantry.matmul %{{.*}}, %arg1 {gantry.by_library}
+  // SM75-NEXT: gantry.matmul %{{.*}}, %arg1 {by_library}
   // CHECK-NEXT: return
   func.func @turned(%x: tensor<1024x1024xf16>, %w: tensor<1024x1024xf16>) -> (tensor<1024x1024xf16>, tensor<1024x1024xf16>) {
     %0 = gantry.transpose %x {permutation = array<i64: 1, 0>} : (tensor<1024x1024xf16>) -> tensor<1024x1024xf16>
@@ -116,11 +116,11 @@ module attributes {gantry.libraries = ["auto"]} {
 // What follows a product does not matter; attention is left to kernels of its own, however large.
 module attributes {gantry.libraries = ["auto"]} {
   // CHECK-LABEL: func.func @attention
-  // CHECK-NOT: gantry.by_library
+  // CHECK-NOT: by_library
   // CHECK: gantry.softmax
-  // CHECK-NOT: gantry.by_library
+  // CHECK-NOT: by_library
   // CHECK: gantry.matmul
-  // CHECK-NEXT: gantry.matmul {{.*}}gantry.by_library
+  // CHECK-NEXT: gantry.matmul {{.*}}by_library
   // CHECK-NEXT: gantry.relu
   func.func @attention(%q: tensor<64x512x512xf16>, %k: tensor<64x512x512xf16>, %v: tensor<64x512x512xf16>, %w: tensor<512x512xf16>, %s: tensor<f16>) -> tensor<64x512x512xf16> {
     %0 = gantry.matmul %q, %k {transpose_b} : (tensor<64x512x512xf16>, tensor<64x512x512xf16>) -> tensor<64x512x512xf16>
@@ -139,16 +139,16 @@ module attributes {gantry.libraries = ["auto"]} {
 // f32 and those of attention, but none of few terms.
 module attributes {gantry.libraries = ["cublasLt"]} {
   // CHECK-LABEL: func.func @all
-  // CHECK-NEXT: gantry.matmul %arg0, %arg0 {gantry.by_library}
+  // CHECK-NEXT: gantry.matmul %arg0, %arg0 {by_library}
   // CHECK-NEXT: gantry.softmax
-  // CHECK-NEXT: gantry.matmul {{.*}}gantry.by_library
-  // CHECK-NEXT: gantry.matmul %arg1, %arg1 {gantry.by_library, gantry.wide}
+  // CHECK-NEXT: gantry.matmul {{.*}}by_library
+  // CHECK-NEXT: gantry.matmul %arg1, %arg1 {accumulate_type = f32, by_library}
   // CHECK-NEXT: gantry.matmul %arg2, %arg2 {transpose_b} :
   func.func @all(%x: tensor<17x17xf32>, %n: tensor<31x31xbf16>, %few: tensor<32x15xf32>) -> (tensor<17x17xf32>, tensor<31x31xf32>, tensor<32x32xf32>) {
     %0 = gantry.matmul %x, %x : (tensor<17x17xf32>, tensor<17x17xf32>) -> tensor<17x17xf32>
     %1 = gantry.softmax %0 {axis = 1 : i64} : (tensor<17x17xf32>) -> tensor<17x17xf32>
     %2 = gantry.matmul %1, %x : (tensor<17x17xf32>, tensor<17x17xf32>) -> tensor<17x17xf32>
-    %3 = gantry.matmul %n, %n {gantry.wide} : (tensor<31x31xbf16>, tensor<31x31xbf16>) -> tensor<31x31xf32>
+    %3 = gantry.matmul %n, %n {accumulate_type = f32} : (tensor<31x31xbf16>, tensor<31x31xbf16>) -> tensor<31x31xf32>
     %4 = gantry.matmul %few, %few {transpose_b} : (tensor<32x15xf32>, tensor<32x15xf32>) -> tensor<32x32xf32>
     return %2, %3, %4 : tensor<17x17xf32>, tensor<31x31xf32>, tensor<32x32xf32>
   }
@@ -161,7 +161,7 @@ module attributes {gantry.libraries = []} {
   // CHECK-LABEL: func.func @none
   // CHECK-NEXT: gantry.matmul %arg0, %arg0 : {{.*}}f16>
   func.func @none(%x: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
-    %0 = gantry.matmul %x, %x {gantry.by_library} : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+    %0 = gantry.matmul %x, %x {by_library} : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
     return %0 : tensor<4096x4096xf16>
   }
 }
@@ -180,12 +180,12 @@ module attributes {gantry.libraries = ["auto"], gantry.topology = #gantry.topolo
     logical = [{physical = 0}, {physical = 1}, {physical = 2}]}>} {
   // CHECK-LABEL: func.func @placed
   // CHECK-NEXT: gantry.matmul %arg0, %arg0 {gantry.device
-  // CHECK-NEXT: gantry.matmul %arg0, %arg1 {gantry.by_library
+  // CHECK-NEXT: gantry.matmul %arg0, %arg1 {by_library
   // CHECK-NEXT: gantry.matmul %arg1, %arg0 {gantry.device
-  // CHECK-NEXT: gantry.matmul %arg1, %arg1 {gantry.by_library
+  // CHECK-NEXT: gantry.matmul %arg1, %arg1 {by_library
   // ALSO-LABEL: func.func @placed
   // ALSO-NEXT: gantry.matmul %arg0, %arg0 {gantry.device
-  // ALSO-COUNT-3: gantry.by_library
+  // ALSO-COUNT-3: by_library
   func.func @placed(%x: tensor<2048x2048xf16>, %y: tensor<2048x2048xf16>) -> (tensor<2048x2048xf16>, tensor<2048x2048xf16>, tensor<2048x2048xf16>, tensor<2048x2048xf16>) {
     %0 = gantry.matmul %x, %x {gantry.device = #cpu, gantry.placement = #why} : (tensor<2048x2048xf16>, tensor<2048x2048xf16>) -> tensor<2048x2048xf16>
     %1 = gantry.matmul %x, %y {gantry.device = #gpu, gantry.placement = #why} : (tensor<2048x2048xf16>, tensor<2048x2048xf16>) -> tensor<2048x2048xf16>

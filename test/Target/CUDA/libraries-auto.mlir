@@ -59,16 +59,16 @@
 // RUN: gantry compile %s --entry=main --stop-after=fuse -o - | FileCheck %s --check-prefix=HOST
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --place=kind:compute=CPU:0 --stop-after=fuse -o - | FileCheck %s --check-prefix=HOST
 // HOST: module @kernels_cpu
-// HOST-NOT: gantry.by_library
+// HOST-NOT: by_library
 
 // Texts of phases: the word, the mark, the product; a text's own word holds, an empty one, too.
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --stop-after=place -o %t.place.mlir
 // RUN: FileCheck %s --check-prefix=PLACE --input-file=%t.place.mlir
 // PLACE: gantry.libraries = ["auto"]
-// PLACE: gantry.matmul {{.*}}gantry.by_library
+// PLACE: gantry.matmul {{.*}}by_library
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --stop-after=fuse -o - | FileCheck %s --check-prefix=FUSE
 // FUSE: gantry.kernel @matmul_0 {
-// FUSE: gantry.matmul {{.*}} {gantry.by_library}
+// FUSE: gantry.matmul {{.*}} {by_library}
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --stop-after=kernel -o - | FileCheck %s --check-prefix=KERNEL
 // KERNEL: func.func private @matmul_0({{.*}}gantry.library_product = "matmul bf16 in f32
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --stop-after=ptx -o - | FileCheck %s --check-prefix=PTX
@@ -78,7 +78,7 @@
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --libraries=none --stop-after=place -o %t.none.mlir
 // RUN: FileCheck %s --check-prefix=EMPTY --input-file=%t.none.mlir
 // EMPTY: gantry.libraries = []
-// EMPTY-NOT: gantry.by_library
+// EMPTY-NOT: by_library
 // RUN: gantry compile %t.none.mlir --gpu-arch=sm_90 --cubins=off -o %t.gantry && gantry plan-text %t.gantry | FileCheck %s --check-prefix=NONE
 
 // Next to collectives of a library, which keep their word.

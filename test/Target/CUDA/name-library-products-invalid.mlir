@@ -4,7 +4,7 @@
 gantry.kernel @shared {
 ^bb0(%x: tensor<32x48xf16>, %w: tensor<48x64xf16>):
   // expected-error@+1 {{internal error: it is for a library, which has no such kernel}}
-  %0 = gantry.matmul %x, %w {gantry.by_library} : (tensor<32x48xf16>, tensor<48x64xf16>) -> tensor<32x64xf16>
+  %0 = gantry.matmul %x, %w {by_library} : (tensor<32x48xf16>, tensor<48x64xf16>) -> tensor<32x64xf16>
   %1 = gantry.relu %0 : (tensor<32x64xf16>) -> tensor<32x64xf16>
   gantry.yield %1 : tensor<32x64xf16>
 }
@@ -14,6 +14,6 @@ gantry.kernel @shared {
 gantry.kernel @integers {
 ^bb0(%x: tensor<32x48xi32>, %w: tensor<48x64xi32>):
   // expected-error@+1 {{internal error: it is for a library, which has no such kernel}}
-  %0 = gantry.matmul %x, %w {gantry.by_library} : (tensor<32x48xi32>, tensor<48x64xi32>) -> tensor<32x64xi32>
+  %0 = gantry.matmul %x, %w {by_library} : (tensor<32x48xi32>, tensor<48x64xi32>) -> tensor<32x64xi32>
   gantry.yield %0 : tensor<32x64xi32>
 }

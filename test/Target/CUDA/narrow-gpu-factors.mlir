@@ -13,10 +13,10 @@
 
 // The filter is rounded here, the image by the kernel that makes it; the convolution of one channel a group stays.
 // CHECK-DAG: gantry.cast {{.*}} -> tensor<1x16x8x8xbf16>
-// CHECK-DAG: gantry.conv {{.*}}gantry.wide{{.*}} : (tensor<1x16x10x10xbf16>, tensor<16x16x3x3xbf16>) -> tensor<1x16x8x8xf32>
+// CHECK-DAG: gantry.conv {{.*}}accumulate_type = f32{{.*}} : (tensor<1x16x10x10xbf16>, tensor<16x16x3x3xbf16>) -> tensor<1x16x8x8xf32>
 // CHECK-DAG: gantry.conv {{.*}} : (tensor<1x16x8x8xf32>, tensor<16x1x3x3xf32>) -> tensor<1x16x6x6xf32>
-// F16: gantry.conv {{.*}}gantry.wide{{.*}} : (tensor<1x16x10x10xf16>, tensor<16x16x3x3xf16>) -> tensor<1x16x8x8xf32>
-// OLD-NOT: gantry.wide
+// F16: gantry.conv {{.*}}accumulate_type = f32{{.*}} : (tensor<1x16x10x10xf16>, tensor<16x16x3x3xf16>) -> tensor<1x16x8x8xf32>
+// OLD-NOT: accumulate_type
 // EXPLAIN: Conv2D {{.*}}Conv2D(bf16)
 func.func @convolutions(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x6x6xf32> {
   %w = gantry.constant dense<0.5> : tensor<16x16x3x3xf32>
@@ -32,10 +32,10 @@ func.func @convolutions(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x6x6xf32> {
 // Scores and softmax are f32, weights are rounded behind it, all in one kernel.
 // ATTENTION: gantry.kernel @{{.*}}softmax{{.*}} {
 // ATTENTION-NOT: gantry.kernel
-// ATTENTION: gantry.matmul {{.*}}gantry.wide{{.*}} -> tensor<12x128x128xf32>
+// ATTENTION: gantry.matmul {{.*}}accumulate_type = f32{{.*}} -> tensor<12x128x128xf32>
 // ATTENTION: gantry.softmax {{.*}} -> tensor<12x128x128xf32>
 // ATTENTION: gantry.cast {{.*}} -> tensor<12x128x128xbf16>
-// ATTENTION: gantry.matmul {{.*}}gantry.wide{{.*}} -> tensor<12x128x64xf32>
+// ATTENTION: gantry.matmul {{.*}}accumulate_type = f32{{.*}} -> tensor<12x128x64xf32>
 // THREADS: memref.alloc() {{.*}}xf32, #gpu.address_space<workgroup>>
 // THREADS: nvvm.mma.sync {{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
 // THREADS: math.exp

@@ -30,7 +30,7 @@ func.func @split_of_66(%x: tensor<66x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32
 // CHECK-SAME: %[[X:.*]]: tensor<1x3x8xf32>
 // CHECK: %[[Z:.*]] = gantry.constant dense<0.000000e+00> : tensor<f32>
 // CHECK: %[[P:.*]] = gantry.pad %[[X]], %[[Z]] {gantry.device = #gantry.device<"GPU:0">, gantry.name = "c/pad", high = array<i64: 0, 0, 2>, low = array<i64: 0, 0, 1>, mode = #gantry<pad_mode constant>}
-// CHECK: gantry.conv %[[P]], %{{.*}} gantry.plus_zero, {{.*}}pads_high = array<i64: 0>, pads_low = array<i64: 0>
+// CHECK: gantry.conv %[[P]], %{{.*}} {border = #gantry<border plus_zero>, {{.*}}pads_high = array<i64: 0>, pads_low = array<i64: 0>
 func.func @conv(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x9xf32> {
   %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 2>, dilations = array<i64: 1>, groups = 1 : i64, gantry.device = #gantry.device<"GPU:0">, gantry.name = "c"} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x9xf32>
   return %y : tensor<1x4x9xf32>
@@ -40,7 +40,7 @@ func.func @conv(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x9xf3
 // CHECK-LABEL: @integer_conv(
 // CHECK: gantry.constant dense<0> : tensor<ui8>
 // CHECK: gantry.pad
-// CHECK-NOT: gantry.plus_zero
+// CHECK-NOT: plus_zero
 // CHECK: return
 func.func @integer_conv(%x: tensor<1x3x8xui8>, %w: tensor<4x3x3xui8>) -> tensor<1x4x8xi32> {
   %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x3x8xui8>, tensor<4x3x3xui8>) -> tensor<1x4x8xi32>
@@ -50,7 +50,7 @@ func.func @integer_conv(%x: tensor<1x3x8xui8>, %w: tensor<4x3x3xui8>) -> tensor<
 // Without a border nothing is added.
 // CHECK-LABEL: @conv_without_border(
 // CHECK-NOT: gantry.pad
-// CHECK-NOT: gantry.plus_zero
+// CHECK-NOT: plus_zero
 // CHECK: gantry.conv
 func.func @conv_without_border(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x6xf32> {
   %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x6xf32>

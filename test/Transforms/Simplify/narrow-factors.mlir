@@ -7,10 +7,10 @@
 // CHECK-SAME: %[[X:.*]]: tensor<2x3xf32>
 // CHECK-DAG: %[[W:.*]] = gantry.constant dense<{{\[\[}}1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00], [5.000000e+00, 1.015630e+00]]> : tensor<3x2xbf16>
 // CHECK-DAG: %[[N:.*]] = gantry.cast %[[X]] {gantry.device = #gantry.device<"GPU:0">} : (tensor<2x3xf32>) -> tensor<2x3xbf16>
-// CHECK: gantry.matmul %[[N]], %[[W]] {gantry.device = #gantry.device<"GPU:0">, gantry.wide} : (tensor<2x3xbf16>, tensor<3x2xbf16>) -> tensor<2x2xf32>
+// CHECK: gantry.matmul %[[N]], %[[W]] {accumulate_type = f32, gantry.device = #gantry.device<"GPU:0">} : (tensor<2x3xbf16>, tensor<3x2xbf16>) -> tensor<2x2xf32>
 // HALF-LABEL: @product(
 // HALF: dense<{{\[\[}}1.003910e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00], [5.000000e+00, 1.011720e+00]]> : tensor<3x2xf16>
-// HALF: gantry.matmul {{.*}}gantry.wide} : (tensor<2x3xf16>, tensor<3x2xf16>) -> tensor<2x2xf32>
+// HALF: gantry.matmul {{.*}}accumulate_type = f32{{.*}} : (tensor<2x3xf16>, tensor<3x2xf16>) -> tensor<2x2xf32>
 func.func @product(%x: tensor<2x3xf32>) -> tensor<2x2xf32> {
   %w = gantry.constant dense<[[1.00390625, 2.0], [3.0, 4.0], [5.0, 1.01171875]]> : tensor<3x2xf32>
   %0 = gantry.matmul %x, %w {gantry.device = #gantry.device<"GPU:0">} : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
@@ -48,7 +48,7 @@ func.func @resource(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
 // CHECK: gantry.softmax
 // CHECK: %[[A:.*]] = gantry.matmul {{.*}} : (tensor<4x4xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
 // CHECK: gantry.cast %[[A]]
-// CHECK: gantry.matmul {{.*}}gantry.wide
+// CHECK: gantry.matmul {{.*}}accumulate_type = f32
 func.func @attention(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %m: tensor<4x4xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %0 = gantry.matmul %q, %k {transpose_b} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
   %1 = gantry.add %0, %m : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -60,7 +60,7 @@ func.func @attention(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf3
 
 // A softmax that no product follows is no attention.
 // CHECK-LABEL: @classifier(
-// CHECK: gantry.matmul {{.*}}gantry.wide
+// CHECK: gantry.matmul {{.*}}accumulate_type = f32
 func.func @classifier(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %0 = gantry.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %1 = gantry.softmax %0 {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -69,7 +69,7 @@ func.func @classifier(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf3
 
 // Other element types are what the graph says.
 // CHECK-LABEL: @other(
-// CHECK-NOT: gantry.wide
+// CHECK-NOT: accumulate_type
 func.func @other(%x: tensor<4x8xf64>, %y: tensor<8x8xf64>, %h: tensor<4x8xf16>, %i: tensor<8x8xf16>) -> (tensor<4x8xf64>, tensor<4x8xf16>) {
   %0 = gantry.matmul %x, %y : (tensor<4x8xf64>, tensor<8x8xf64>) -> tensor<4x8xf64>
   %1 = gantry.matmul %h, %i : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>

@@ -66,8 +66,8 @@ func.func @narrow(%x: tensor<4xi4>) {
 // -----
 
 func.func @layout(%x: tensor<1x2x8x8xf32>) -> tensor<1x1x8x8xf32> {
-  // expected-error @below {{'gantry.max_pool' op has the attribute 'gantry.channels_last', which the compiler sets after placement; transpose the images and leave it out}}
-  %0 = gantry.max_pool %x {gantry.channels_last, window = array<i64: 2, 1>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>) -> tensor<1x1x8x8xf32>
+  // expected-error @below {{'gantry.max_pool' op has the layout NHWC, which the compiler sets after placement; transpose the images and leave it out}}
+  %0 = gantry.max_pool %x {layout = #gantry<image_layout NHWC>, window = array<i64: 2, 1>, strides = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>} : (tensor<1x2x8x8xf32>) -> tensor<1x1x8x8xf32>
   return %0 : tensor<1x1x8x8xf32>
 }
 

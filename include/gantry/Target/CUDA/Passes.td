@@ -28,7 +28,7 @@ def NarrowGPUFactorsPass : Pass<"gantry-narrow-gpu-factors", "::mlir::ModuleOp">
 def AssignLibrariesPass : Pass<"gantry-assign-libraries", "::mlir::ModuleOp"> {
   let summary = "choose the products that a library of GPUs is asked for before kernels of our own";
   let description = [{
-    Marks `gantry.matmul`s with `gantry.by_library`, and takes marks of before away. Fusion leaves those alone, and their
+    Marks `gantry.matmul`s with `by_library`, and takes marks of before away. Fusion leaves those alone, and their
     kernels get a variant of the library. Which ones, `gantry.libraries` of the module says: with `cublasLt` all products that
     the library has, with `auto` those of f16, bf16 and, with `math=tf32`, f32 that it is estimated to compute in 1/1.2 of
     the time although a pass over the result comes behind it, whose lines begin at multiples of 16 bytes, and that are no part
@@ -50,7 +50,7 @@ def AssignLibrariesPass : Pass<"gantry-assign-libraries", "::mlir::ModuleOp"> {
 def NameLibraryProductsPass : Pass<"gantry-name-library-products", "::mlir::ModuleOp"> {
   let summary = "say on kernels what a library is asked for";
   let description = [{
-    A kernel of a `gantry.matmul` with `gantry.by_library` gets the attribute `gantry.library_product`, the product as the
+    A kernel of a `gantry.matmul` with `by_library` gets the attribute `gantry.library_product`, the product as the
     library is told it, and the op loses its mark. Such an op that is not alone in its kernel, or that the library does not
     have, is an error.
   }];

@@ -89,7 +89,7 @@ SmallVector<int64_t> BatchNormOp::getOperandDims(unsigned operand) {
   if (operand == 0)
     return gantry::detail::broadcastDims(*this, operand);
   SmallVector<int64_t> dims(getType().getRank(), -1);
-  dims[isChannelsLast(*this) ? dims.size() - 1 : 1] = 0;
+  dims[isNHWC(*this) ? dims.size() - 1 : 1] = 0;
   return dims;
 }
 
@@ -122,7 +122,7 @@ uint64_t ConvOp::getFlops() {
   }
   auto w = getFilter().getType();
   int64_t columns = w.getRank() - (channelsTogether(w.getElementType()) > 1 ? 2 : 1);
-  int64_t outer = w.getDimSize(0) * (isChannelsLast(*this) ? w.getDimSize(columns) : 1);
+  int64_t outer = w.getDimSize(0) * (isNHWC(*this) ? w.getDimSize(columns) : 1);
   uint64_t perOutput = outer ? w.getNumElements() / outer : 0;
   return cappedProduct({2, countElements(getResult()), perOutput});
 }

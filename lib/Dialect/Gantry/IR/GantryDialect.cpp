@@ -2,13 +2,13 @@
 
 #include "Fold.h"
 
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
+#include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 #include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Evaluator.h"
-#include "gantry/Dialect/Gantry/IR/FewBits.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -57,65 +57,12 @@ Operation *GantryDialect::materializeConstant(OpBuilder &builder, Attribute valu
   return ConstantOp::create(builder, loc, elements);
 }
 
-template <typename Kind>
-static bool is(Attribute attr) {
-  return isa<Kind>(attr);
-}
-
-template <typename Element>
-static bool isArrayOf(Attribute attr) {
-  auto array = dyn_cast<ArrayAttr>(attr);
-  return array && llvm::all_of(array, llvm::IsaPred<Element>);
-}
-
-/// What the dialect's attributes on other ops are.
-static constexpr struct {
-  StringLiteral name;
-  bool (*isRight)(Attribute);
-  StringLiteral expected;
-} kAttributes[] = {
-    {kDeviceAttr, is<DeviceAttr>, "a #gantry.device<\"...\">"},
-    {kNameAttr, is<StringAttr>, "a string"},
-    {kTopologyAttr, is<TopologyAttr>, "a #gantry.topology<[...]>"},
-    {kSoftAttr, is<SoftModeAttr>,
-     "#gantry<soft strict>, #gantry<soft prefer> or #gantry<soft any>"},
-    {kSourceOpAttr, is<StringAttr>, "a string"},
-    {kOriginAttr, is<LocationAttr>, "a location"},
-    {kColocateAttr, isArrayOf<StringAttr>, "an array of strings"},
-    {kHomesAttr, isArrayOf<DeviceAttr>, "an array of devices"},
-    {kTargetAttr, is<TargetAttr>, "a #gantry.target<\"...\">"},
-    {kWorkAttr, is<WorkAttr>, "a #gantry.work<...>"},
-    {kPartAttr, is<IntegerAttr>, "an integer"},
-    {kTripsAttr, is<IntegerAttr>, "an integer"},
-    {kAtLoadAttr, is<UnitAttr>, "a unit attribute"},
-    {kLibraryAttr, is<StringAttr>, "a string"},
-    {kRankAttr, is<IntegerAttr>, "an integer"},
-    {kLaunchSecondsAttr, is<FloatAttr>, "a number"},
-    {kLibrariesAttr, isArrayOf<StringAttr>, "an array of strings"},
-    {kByLibraryAttr, is<UnitAttr>, "a unit attribute"},
-    {kChannelsLastAttr, is<UnitAttr>, "a unit attribute"},
-    {kWideAttr, is<UnitAttr>, "a unit attribute"},
-    {kFewBitsAttr, is<DenseI64ArrayAttr>, "an array of four integers"},
-    {kPlusZeroAttr, is<UnitAttr>, "a unit attribute"},
-    {kSkipsBorderAttr, is<UnitAttr>, "a unit attribute"},
-    {kByRowsAttr, is<UnitAttr>, "a unit attribute"},
-    {kKnownAttr, is<ArrayAttr>, "an array"},
-};
-
 bool gantry::asksForLibrary(Operation *op, StringRef library) {
   for (auto module = op->getParentOfType<ModuleOp>(); module;
        module = module->getParentOfType<ModuleOp>())
     if (auto names = module->getAttrOfType<ArrayAttr>(kLibrariesAttr))
       return llvm::is_contained(names, StringAttr::get(op->getContext(), library));
   return false;
-}
-
-LogicalResult GantryDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
-  for (const auto &[name, isRight, expected] : kAttributes)
-    if (attr.getName() == name && !isRight(attr.getValue()))
-      return op->emitOpError() << "attribute '" << name << "' must be " << expected << ", got "
-                               << attr.getValue();
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

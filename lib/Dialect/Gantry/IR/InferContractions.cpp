@@ -2,9 +2,9 @@
 
 #include "InferTypes.h"
 
-#include "gantry/Dialect/Gantry/IR/FewBits.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
+#include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -23,36 +23,33 @@ static LogicalResult checkFactors(Type a, Type b, StringRef name, Loc loc) {
 template <typename Adaptor>
 static LogicalResult pushSums(Adaptor op, Type element, ArrayRef<int64_t> shape, StringRef name,
                               Loc loc, Types &types) {
-  if (!isWide(op.getAttributes()))
+  if (!op.getAccumulateType())
     return push(types, shape, sumElement(element));
   if (!element.isF16() && !element.isBF16())
-    return fail(loc, name, "with '", kWideAttr, "' multiplies f16 or bf16, got ", element);
+    return fail(loc, name, "with 'accumulate_type' multiplies f16 or bf16, got ", element);
   return push(types, shape, Float32Type::get(element.getContext()));
 }
 
 /// A product with weights of few bits: what they are is in the attribute.
-static LogicalResult inferFewBits(MatmulOp::Adaptor op, Attribute attr, StringRef name, Loc loc,
-                                  Types &types) {
+static LogicalResult inferBlockQuantized(MatmulOp::Adaptor op, const BlockQuantized &form,
+                                         StringRef name, Loc loc, Types &types) {
   auto a = typeOf(op.getLhs()), b = typeOf(op.getRhs());
-  const FewBits form = FewBits::of(attr).value_or(FewBits{});
-  if (!form.isValid())
-    return fail(loc, name, "'", kFewBitsAttr, "' has no such weights: ", attr);
   if (!a.getElementType().isF32() || !b.getElementType().isUnsignedInteger(8) ||
       op.getTransposeA() || !op.getTransposeB())
-    return fail(loc, name, "with '", kFewBitsAttr, "' multiplies f32 by rows of ui8, got ",
+    return fail(loc, name, "with 'block_quantized' multiplies f32 by rows of ui8, got ",
                 a.getElementType(), " and ", b.getElementType());
-  if (a.getRank() < 2 || b.getRank() != 2 || differ(a.getShape().back(), form.terms) ||
+  if (a.getRank() < 2 || b.getRank() != 2 || differ(a.getShape().back(), form.k) ||
       differ(b.getShape().back(), form.columnBytes()))
     return fail(loc, name, "operands ", text(a.getShape()), " and ", text(b.getShape()),
-                " do not have ", form.terms, " terms in rows of ", form.columnBytes(), " bytes");
+                " do not have ", form.k, " numbers in rows of ", form.columnBytes(), " bytes");
   Shape shape(a.getShape());
   shape.back() = b.getDimSize(0);
   return push(types, shape, a.getElementType());
 }
 
 static LogicalResult inferMatmul(MatmulOp::Adaptor op, StringRef name, Loc loc, Types &types) {
-  if (Attribute form = op.getAttributes() ? op.getAttributes().get(kFewBitsAttr) : Attribute())
-    return inferFewBits(op, form, name, loc, types);
+  if (auto quantized = op.getBlockQuantized())
+    return inferBlockQuantized(op, quantized->getForm(), name, loc, types);
   auto a = typeOf(op.getLhs()), b = typeOf(op.getRhs());
   if (a.getRank() < 2 || b.getRank() < 2)
     return fail(loc, name, "operands need at least 2 dimensions, got ", text(a.getShape()), " and ",
@@ -147,7 +144,7 @@ static LogicalResult checkFilter(RankedTensorType input, RankedTensorType filter
 
 static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Types &types) {
   auto x = typeOf(op.getInput()), w = typeOf(op.getFilter());
-  bool last = isChannelsLast(op.getAttributes());
+  bool last = op.getLayout() == ImageLayout::NHWC;
   if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc, last)))
     return failure();
   // Of the packed form the first and the last dimension are the output channels.
@@ -221,7 +218,7 @@ static LogicalResult inferPool(Adaptor op, StringRef name, Loc loc, Types &types
   for (auto [i, window] : llvm::enumerate(op.getWindow())) {
     if (window < 1)
       return fail(loc, name, "window has the entry ", window, ", expected at least 1");
-    int64_t &size = shape[i + (isChannelsLast(op.getAttributes()) ? 1 : 2)];
+    int64_t &size = shape[i + (op.getLayout() == ImageLayout::NHWC ? 1 : 2)];
     size = windowed(size, op.getPadsLow()[i], op.getPadsHigh()[i], window, op.getDilations()[i],
                     op.getStrides()[i], op.getCeilMode());
     if (size != kOpen && size < 0)

@@ -241,7 +241,7 @@ static LogicalResult inferPerChannel(Adaptor op, StringRef name, Loc loc, Types 
 
 static LogicalResult inferBatchNorm(BatchNormOp::Adaptor op, StringRef name, Loc loc,
                                     Types &types) {
-  return inferPerChannel(op, name, loc, types, isChannelsLast(op.getAttributes()));
+  return inferPerChannel(op, name, loc, types, op.getLayout() == ImageLayout::NHWC);
 }
 GANTRY_INFER(BatchNormOp, inferBatchNorm)
 

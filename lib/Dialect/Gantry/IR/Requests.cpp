@@ -39,9 +39,8 @@ void gantry::inheritRequest(Operation *from, Operation *to) {
 }
 
 void gantry::placeLike(Operation *like, Operation *op, StringRef suffix) {
-  for (StringRef attribute : kPlacementAttrs)
-    if (Attribute own = like->getAttr(attribute); own && attribute != kSourceOpAttr)
-      op->setAttr(attribute, own);
+  op->setDiscardableAttrs(like->getDiscardableAttrDictionary());
+  op->removeDiscardableAttr(kSourceOpAttr);
   if (auto name = like->getAttrOfType<StringAttr>(kNameAttr); name && !suffix.empty())
     op->setAttr(kNameAttr, StringAttr::get(op->getContext(), name.getValue() + suffix));
 }

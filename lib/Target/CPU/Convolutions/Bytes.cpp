@@ -112,10 +112,10 @@ struct Former {
     image = reorder.fill(matmul, image, spatial + 1, channels);
     shape.back() = outputs;
     auto type = RankedTensorType::get(shape, typeOf(matmul).getElementType());
-    auto conv = ConvOp::create(builder, matmul.getLoc(), type, image, filter, ones, none, none,
-                               ones, /*groups=*/1);
+    auto conv = ConvOp::create(
+        builder, matmul.getLoc(), type, image, filter, ones, none, none, ones, /*groups=*/1,
+        TypeAttr(), ImageLayoutAttr::get(matmul.getContext(), ImageLayout::NHWC), BorderAttr());
     conv->setDiscardableAttrs(matmul->getDiscardableAttrDictionary());
-    setChannelsLast(conv);
     if (shapeOf(conv) == shapeOf(matmul))
       matmul.replaceAllUsesWith(conv.getResult());
     else

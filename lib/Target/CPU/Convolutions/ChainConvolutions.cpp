@@ -8,9 +8,9 @@
 
 #include "Chain.h"
 #include "Placed.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CPU/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -26,8 +26,8 @@ namespace gantry {
 /// A convolution of pictures of f32 in the form that has kernels.
 static bool isOurs(ConvOp conv) {
   constexpr int64_t rank = 4;
-  return isChannelsLast(conv) && typeOf(conv.getResult()).getNumElements() > 0 && !isWide(conv) &&
-         typeOf(conv.getResult()).getRank() == rank &&
+  return isNHWC(conv) && typeOf(conv.getResult()).getNumElements() > 0 &&
+         !givesAccumulators(conv) && typeOf(conv.getResult()).getRank() == rank &&
          typeOf(conv.getInput()).getElementType().isF32() &&
          typeOf(conv.getResult()).getElementType().isF32();
 }

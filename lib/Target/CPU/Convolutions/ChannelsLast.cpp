@@ -14,9 +14,9 @@
 #include "Reorder.h"
 #include "SkipBorders.h"
 #include "Transposed.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/Target.h"
 
@@ -193,7 +193,7 @@ struct Chosen {
     if (!conv)
       return 0;
     // There is no other form of it.
-    if (isWide(conv))
+    if (givesAccumulators(conv))
       return std::numeric_limits<double>::infinity();
     const double longer = hasRows(conv) ? kPlainTakes - 1 : 40;
     return longer * conv.getFlops() / machines.costs.flopRate(machines.numberOf(op));
@@ -322,7 +322,7 @@ struct Rewriter {
     Value filter = reorder.packFilter(conv, conv.getFilter(), chosen.panels[conv]);
     auto copy =
         cast<ConvOp>(cloneWith(conv, [&](unsigned i, Value) { return i ? filter : image; }));
-    setChannelsLast(copy);
+    copy.setLayout(ImageLayout::NHWC);
     if (!pad)
       return copy;
     allowSkippedBorder(conv, copy);
@@ -341,7 +341,7 @@ struct Rewriter {
     Shape order = toChannelsLast(rank), back = toChannelsFirst(rank);
     llvm::TypeSwitch<Operation *>(op)
         .Case<MaxPoolOp, AvgPoolOp, LpPoolOp, BatchNormOp>(
-            [](auto windowed) { setChannelsLast(windowed); })
+            [](auto windowed) { windowed.setLayout(ImageLayout::NHWC); })
         .Case<ConcatOp>([&](ConcatOp joined) {
           // Where in the new order that dimension is.
           joined.setAxis(llvm::find(order, int64_t(joined.getAxis())) - order.begin());

@@ -3,7 +3,7 @@
 #include "Convolution.h"
 
 #include "Panels.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -29,7 +29,7 @@ static bool isPlain(Value buffer) {
 static bool hasTypes(linalg::GenericOp op, int64_t together) {
   auto element = [&](Value value) { return typeOf(value).getElementType(); };
   auto isFactor = [&](Value value) {
-    return (element(value).isF32() || isWide(op) || element(value).isInteger(8)) &&
+    return (element(value).isF32() || givesAccumulators(op) || element(value).isInteger(8)) &&
            channelsTogether(element(value)) == together;
   };
   Type sums = element(op.getOutputs()[0]);

@@ -7,8 +7,8 @@
 #include "Dot.h"
 #include "Panels.h"
 #include "Products/Panels.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -51,7 +51,7 @@ static int64_t channelsOfWord(ConvOp conv) {
   RankedTensorType filter = conv.getFilter().getType();
   Type left = conv.getInput().getType().getElementType(), right = filter.getElementType();
   const bool isKnown = left.isUnsignedInteger(8) ? right.isSignlessInteger(8)
-                       : left.isBF16()           ? isWide(conv)
+                       : left.isBF16()           ? givesAccumulators(conv)
                                                  : left.isF32();
   const int64_t together = channelsTogether(right);
   return isKnown && (together == 1 ||

@@ -74,8 +74,8 @@ struct Depthwise {
 /// Whether rows are cut into blocks whose places of the window are known.
 static bool leavesBorderOut(const Convolution &convolution) {
   constexpr int64_t mostPlaces = 16;
-  return skipsBorder(convolution.op) && convolution.form.window.back() <= mostPlaces &&
-         convolution.hasBorder();
+  return convolution.op->hasAttr(kUnseenBorderAttr) &&
+         convolution.form.window.back() <= mostPlaces && convolution.hasBorder();
 }
 
 Depthwise::Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution,

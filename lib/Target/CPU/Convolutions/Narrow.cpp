@@ -9,9 +9,9 @@
 
 #include "Panels.h"
 #include "Reorder.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/Rounder.h"
 
 using namespace mlir;
@@ -65,7 +65,7 @@ struct Narrower : Rounder {
     Operation *pad = conv.getInput().getDefiningOp<PadOp>();
     conv.getInputMutable().assign(image);
     conv.getFilterMutable().assign(filter);
-    setWide(conv);
+    giveAccumulators(conv);
     if (pad && pad->use_empty())
       pad->erase();
   }

@@ -101,7 +101,7 @@ std::optional<RowCut> gantry::cutRows(const Convolution &convolution) {
   // Places of the window that are written out, at most.
   constexpr int64_t mostPlaces = 16, mostKinds = 6;
   const unsigned last = convolution.form.spatial() - 1;
-  if (!convolution.hasBorder() || !skipsBorder(convolution.op) ||
+  if (!convolution.hasBorder() || !convolution.op->hasAttr(kUnseenBorderAttr) ||
       convolution.form.window[last] > mostPlaces)
     return std::nullopt;
   const double places = double(placesOfRows(convolution));

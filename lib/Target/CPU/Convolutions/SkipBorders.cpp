@@ -66,12 +66,12 @@ static bool hidesSignOfZero(Value sums) {
 
 void gantry::allowSkippedBorder(ConvOp conv, ConvOp made) {
   if (isa<IntegerType>(elementOf(made)))
-    return setSkipsBorder(made); // sums of integers are exact
-  const bool isHidden = hidesSignOfZero(conv);
-  if (isHidden)
-    made->removeDiscardableAttr(kPlusZeroAttr);
-  if ((isHidden || addsPlusZero(made)) && isFinite(conv.getFilter()))
-    setSkipsBorder(made);
+    return setBorder(made, Border::Unseen); // sums of integers are exact
+  const bool isHidden = hidesSignOfZero(conv), addsZero = addsPlusZero(made) && !isHidden;
+  Border border = addsZero ? Border::PlusZero : Border();
+  if ((isHidden || addsZero) && isFinite(conv.getFilter()))
+    border = border | Border::Unseen;
+  setBorder(made, border);
 }
 
 bool gantry::addsZeros(PadOp pad) {

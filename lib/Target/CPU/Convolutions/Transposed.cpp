@@ -85,13 +85,9 @@ static Value makeBlocks(const Blocks &of, Value filter, OpBuilder &b) {
     borders.push_back(of.window(i) - 1);
     shape.push_back(of.blocks(i));
   }
-  auto conv = ConvOp::create(b, op.getLoc(), op.getType().clone(shape), op.getInput(), filter,
-                             b.getDenseI64ArrayAttr(ones), b.getDenseI64ArrayAttr(borders),
-                             b.getDenseI64ArrayAttr(borders), b.getDenseI64ArrayAttr(ones),
-                             b.getI64IntegerAttr(1));
-  for (StringRef name : kPlacementAttrs)
-    if (Attribute value = op->getAttr(name))
-      conv->setAttr(name, value);
+  auto conv = ConvOp::create(b, op.getLoc(), op.getType().clone(shape), op.getInput(), filter, ones,
+                             borders, borders, ones, /*groups=*/1);
+  conv->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   return conv;
 }
 

@@ -1,7 +1,7 @@
 #include "Attention.h"
 
 #include "Tile.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Linalg/Emitter.h"
 
 using namespace mlir;
@@ -64,10 +64,11 @@ static bool isPlainF32(const Product &product) {
 
 /// Of both products, which then have their narrow factors; nothing where they differ.
 static std::optional<Factors> takeFactors(AttentionForm &form) {
-  if (!isWide(form.scores.op) && !isWide(form.context.op) && elementOf(form.weights).isF32())
+  if (!givesAccumulators(form.scores.op) && !givesAccumulators(form.context.op) &&
+      elementOf(form.weights).isF32())
     return Factors::f32;
-  if (isWide(form.scores.op) && isWide(form.context.op) && takeNarrowFactors(form.scores) &&
-      takeNarrowFactors(form.context))
+  if (givesAccumulators(form.scores.op) && givesAccumulators(form.context.op) &&
+      takeNarrowFactors(form.scores) && takeNarrowFactors(form.context))
     return Factors::bf16;
   return std::nullopt;
 }

@@ -3,7 +3,7 @@
 // name and each processor gives a body. For each row r < rows and each column c < width
 //
 //   out[r * width + c] = left[r * leftStride + k] * w(k, c)          for k = first, ..., end - 1
-//   w(k, c) = (q - zero) * scale of the block of k                   (Dialect/Gantry/IR/FewBits.h)
+//   w(k, c) = (q - zero) * scale of the block of k (Dialect/Gantry/IR/BlockQuantized.h)
 //
 // one fused multiply-add after the other, from zero. Without rows it gives the weights themselves,
 // out[(k - first) * width + c] = w(k, c), for tiles of f32 that use them more than once.

@@ -5,7 +5,7 @@
 
 #include "BitsTile.h"
 #include "Machine.h"
-#include "gantry/Dialect/Gantry/IR/FewBits.h"
+#include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
@@ -42,7 +42,7 @@ public:
   BitsEmitter(llvm::Function &function, const BitsTile &tile, const Registers &registers)
       : function(function), tile(tile), registers(registers), b(function.getContext()),
         lanes(std::min(registers.bytes / kUnitBytes, kMostLanes)),
-        form{tile.bits, tile.block, 0, tile.zero}, termsOfWord(form.termsOfWord()),
+        form{tile.bits, tile.block, 0, tile.zero}, termsOfWord(form.numbersOfWord()),
         floats(llvm::FixedVectorType::get(b.getFloatTy(), unsigned(lanes))),
         ints(llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(lanes))) {}
 
@@ -251,7 +251,7 @@ private:
   const Registers &registers;
   llvm::IRBuilder<> b;
   int64_t lanes;
-  FewBits form;
+  BlockQuantized form;
   int64_t termsOfWord;
   llvm::FixedVectorType *floats, *ints;
   int64_t vectors = 0, column = 0; ///< of the piece: how many, and the first column

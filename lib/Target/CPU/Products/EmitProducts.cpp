@@ -219,7 +219,7 @@ private:
     arguments[BitsTile::out] = addressOf(out);
     arguments[BitsTile::first] = terms.first;
     arguments[BitsTile::end] = add(terms.first, terms.count);
-    const FewBits &form = p.bits->form;
+    const BlockQuantized &form = p.bits->form;
     TileBuilder::callBits({form.bits, form.block, form.zero, rows, p.width}, arguments);
   }
 

@@ -1,6 +1,6 @@
 // Products whose second operand is made of few bits an element read these, in records of blocks
-// (Dialect/Gantry/IR/FewBits.h), and not the numbers of f32 that would be made of them at load: a
-// row of them reads an eighth of the bytes.
+// (Dialect/Gantry/IR/BlockQuantized.h), and not the numbers of f32 that would be made of them at
+// load: a row of them reads an eighth of the bytes.
 //
 //   matmul(x, (cast(q) - zero) * scale)      q of bits in bytes, in rows of whole blocks
 //   matmul(x, cast(q - zero) * scale)        q of bytes, which need not need all their bits
@@ -9,8 +9,8 @@
 
 #include "Placed.h"
 #include "gantry/Analysis/AttentionProducts.h"
+#include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
-#include "gantry/Dialect/Gantry/IR/FewBits.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/CPU/Passes.h"
 
@@ -93,7 +93,7 @@ static std::optional<Packed> findPacked(Value value) {
 namespace {
 /// The weights of a product, columns of terms.
 struct Weights {
-  FewBits form;
+  BlockQuantized form;
   int64_t columns;
   std::vector<float> scales, zeros; ///< [columns, blocks]; no zeros: form.zero
   ConstantOp like;                  ///< what they are made of
@@ -172,7 +172,7 @@ static std::optional<Weights> findPackedWeights(Value value) {
     return std::nullopt;
   auto zero = findZero(sub.getRhs(), packed->bits);
   auto zeros = zero ? std::vector<float>() : findZeros(sub.getRhs(), columns, blocks);
-  FewBits form{packed->bits, block, terms, zero.value_or(-1)};
+  BlockQuantized form{packed->bits, block, terms, zero.value_or(-1)};
   if (!zeros || !form.isValid() || form.blocks() != blocks)
     return std::nullopt;
   auto write = [=, data = bytes, blob = block * packed->bits / 8](int64_t column, int64_t at,
@@ -339,13 +339,13 @@ static std::optional<Weights> findByteWeights(Value value, bool isTransposed) {
   if (!scales || !zeros)
     return std::nullopt;
   const bool isSigned = !typeOf(constant).getElementType().isUnsignedInteger();
-  FewBits form{bitsOf(bytes, isSigned), 0, matrix.terms, -1};
+  BlockQuantized form{bitsOf(bytes, isSigned), 0, matrix.terms, -1};
   const int64_t offset = isSigned ? 1 << (form.bits - 1) : 0;
   if (!zero)
     form.zero = offset;
   // One of them may be the same for all terms.
   const int64_t block = std::min(scales->block, zeros->block), most = matrix.terms;
-  form.block = block == most ? llvm::alignTo(most, form.termsOfWord()) : block;
+  form.block = block == most ? llvm::alignTo(most, form.numbersOfWord()) : block;
   if ((scales->block != block && scales->block != most) ||
       (zeros->block != block && zeros->block != most) || !form.isValid())
     return std::nullopt;
@@ -374,9 +374,9 @@ static std::optional<Weights> findByteWeights(Value value, bool isTransposed) {
 
 /// The constant of records.
 static Value makeRecords(const Weights &weights) {
-  const FewBits &form = weights.form;
-  const int64_t blocks = form.blocks(), record = form.recordWords() * FewBits::kWordBytes,
-                head = form.headWords() * FewBits::kWordBytes;
+  const BlockQuantized &form = weights.form;
+  const int64_t blocks = form.blocks(), record = form.recordWords() * BlockQuantized::kWordBytes,
+                head = form.headWords() * BlockQuantized::kWordBytes;
   AsmResourceBlob made = HeapAsmResourceBlob::allocate(weights.columns * form.columnBytes(),
                                                        /*align=*/64, /*dataIsMutable=*/true);
   char *out = made.getMutableData().data();
@@ -474,7 +474,7 @@ struct KeepFewBits : gantry::impl::KeepFewBitsPassBase<KeepFewBits> {
     Value records = makeRecords(*found);
     for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
       auto product = cast<MatmulOp>(use.getOwner());
-      product->setDiscardableAttr(kFewBitsAttr, found->form.toAttr(&getContext()));
+      product.setBlockQuantizedAttr(BlockQuantizedAttr::get(&getContext(), found->form));
       product.setTransposeB(true);
       use.set(records);
     }

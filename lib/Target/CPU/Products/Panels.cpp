@@ -1,7 +1,7 @@
 #include "Panels.h"
 
 #include "Strided.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Linalg/Emitter.h"
 #include "gantry/Linalg/Reshapes.h"
 
@@ -48,11 +48,11 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   auto matmul = value.hasOneUse() ? dyn_cast<MatmulOp>(*value.user_begin()) : MatmulOp();
   // A kernel of several products is none of those that read panels.
   if (!matmul || !llvm::hasSingleElement(kernel.getBody().getOps<MatmulOp>()) ||
-      !(elementOf(value).isF32() || isWide(matmul) || FewBits::of(matmul)))
+      !(elementOf(value).isF32() || givesAccumulators(matmul) || matmul.getBlockQuantizedAttr()))
     return {};
   bool isLeft = matmul.getRhs() != value;
   // A matrix times a column is found the other way round: the matrix is what has the columns.
-  if (isLeft && (shapeOf(matmul.getResult()).back() != 1 || FewBits::of(matmul)))
+  if (isLeft && (shapeOf(matmul.getResult()).back() != 1 || matmul.getBlockQuantizedAttr()))
     return {};
   ArrayRef<int64_t> shape = shapeOf(value);
   int64_t last = shape[shape.size() - 1], before = shape[shape.size() - 2];
@@ -75,8 +75,8 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   if (elementOf(value).isBF16())
     layout.group = groupOf(Factors::bf16);
   // Rows are bytes there: a word of each column.
-  if (FewBits::of(matmul))
-    layout.group = FewBits::kWordBytes;
+  if (matmul.getBlockQuantizedAttr())
+    layout.group = BlockQuantized::kWordBytes;
   if (llvm::alignTo(columns, layout.width) > kMostPadding * columns)
     return {};
   return layout.toAttr(kernel.getContext());
@@ -160,7 +160,8 @@ static std::optional<BitsPanels> findBitsPanels(const Product &product, func::Fu
   const Side &side = product.right;
   linalg::GenericOp op = product.op;
   auto unpack = side.operand->get().getDefiningOp<linalg::GenericOp>();
-  std::optional<FewBits> form = FewBits::of(unpack);
+  auto form = unpack ? unpack->getAttrOfType<BlockQuantizedAttr>(kBlockQuantizedAttr)
+                     : BlockQuantizedAttr();
   if (!form || product.columns.size() != 1 || product.terms.size() != 1 ||
       side.factor != op.getMatchingBlockArgument(side.operand))
     return std::nullopt;
@@ -171,7 +172,7 @@ static std::optional<BitsPanels> findBitsPanels(const Product &product, func::Fu
   auto layout = bytes ? PanelLayout::ofArgument(func, bytes.getArgNumber()) : std::nullopt;
   if (!layout)
     return std::nullopt;
-  return BitsPanels{{bytes, *layout}, *form};
+  return BitsPanels{{bytes, *layout}, form.getForm()};
 }
 
 SmallVector<unsigned> PanelProduct::matrixLoops() const {
@@ -262,7 +263,7 @@ static void chooseTermBlocks(PanelProduct &p) {
   p.termBlocks = p.terms <= most ? 1 : llvm::divideCeil(p.terms, block);
   int64_t even = llvm::divideCeil(p.terms, p.termBlocks);
   const int64_t unit =
-      p.bits ? p.bits->form.termsOfWord() : (p.matrices ? kMatrixGroups : kTermUnit) * p.group();
+      p.bits ? p.bits->form.numbersOfWord() : (p.matrices ? kMatrixGroups : kTermUnit) * p.group();
   p.termBlock = p.termBlocks == 1 ? even : llvm::alignTo(even, unit);
 }
 
@@ -326,7 +327,7 @@ static std::optional<Factors> takeFactors(Product &product) {
     return takeBytes(product) ? std::optional(Factors::bytes) : std::nullopt;
   if (!product.type().isF32())
     return std::nullopt;
-  return isWide(product.op) && takeNarrowFactors(product) ? Factors::bf16 : Factors::f32;
+  return givesAccumulators(product.op) && takeNarrowFactors(product) ? Factors::bf16 : Factors::f32;
 }
 
 std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,

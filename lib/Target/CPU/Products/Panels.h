@@ -11,7 +11,7 @@
 #include "Machine.h"
 #include "Tile.h"
 #include "gantry/Analysis/PanelLayout.h"
-#include "gantry/Dialect/Gantry/IR/FewBits.h"
+#include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Linalg/Product.h"
 
@@ -66,7 +66,7 @@ struct PackedPanels {
 
 /// The same of few bits an element, which tiles unpack.
 struct BitsPanels : PackedPanels {
-  FewBits form;
+  BlockQuantized form;
 };
 
 /// Rows cut into tiles: the first ones have `tileRows` rows, the others one less.

@@ -56,7 +56,7 @@ struct AssignLibraries : gantry::impl::AssignLibrariesPassBase<AssignLibraries> 
       oldestArch = gpuArchNumber(*llvm::min_element(
           archs, [](StringRef a, StringRef b) { return gpuArchNumber(a) < gpuArchNumber(b); }));
     for (auto func : module.getOps<func::FuncOp>()) {
-      func.walk([](MatmulOp op) { op->removeDiscardableAttr(kByLibraryAttr); });
+      func.walk([](MatmulOp op) { op.removeByLibraryAttr(); });
       if (asksForLibrary(func, StringRef(plan::matmulLibrary)))
         assignAll(func);
       else if (!own && asksForLibrary(func, kAutomaticLibraries))
@@ -87,7 +87,7 @@ struct AssignLibraries : gantry::impl::AssignLibrariesPassBase<AssignLibraries> 
   }
 
   void assign(MatmulOp op) {
-    op->setDiscardableAttr(kByLibraryAttr, UnitAttr::get(&getContext()));
+    op.setByLibraryAttr(UnitAttr::get(&getContext()));
     ++numAssigned;
   }
 

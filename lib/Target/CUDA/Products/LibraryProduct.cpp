@@ -3,7 +3,7 @@
 #include "Tile.h"
 
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Target/CUDA/Libraries.h"
 
 using namespace mlir;
@@ -145,7 +145,7 @@ std::optional<MatrixProduct> gantry::gpu::describeProduct(MatmulOp op, bool tf32
   const Type factor = elementOf(op.getLhs()), result = elementOf(op.getResult());
   const std::optional<ElementType> type = factorOf(factor);
   const bool isWideResult = factor != result;
-  if (!type || elementOf(op.getRhs()) != factor || (isWideResult && !isWide(op)))
+  if (!type || elementOf(op.getRhs()) != factor || (isWideResult && !givesAccumulators(op)))
     return std::nullopt;
   const Dimensions found = dimensionsOf(op);
   MatrixProduct product;

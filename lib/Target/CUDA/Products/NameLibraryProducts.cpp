@@ -35,7 +35,7 @@ struct NameLibraryProducts : gantry::impl::NameLibraryProductsPassBase<NameLibra
     const bool tf32 = target && target.getMath() && target.getMath() == "tf32";
     for (auto kernel : getOperation().getOps<KernelOp>())
       for (auto op : kernel.getBody().getOps<MatmulOp>())
-        if (op->removeDiscardableAttr(kByLibraryAttr))
+        if (op.removeByLibraryAttr())
           if (failed(name(kernel, op, tf32)))
             return signalPassFailure();
   }

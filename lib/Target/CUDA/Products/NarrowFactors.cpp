@@ -8,8 +8,8 @@
 #include "CoreTiles.h"
 #include "gantry/Analysis/AttentionProducts.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
-#include "gantry/Dialect/Gantry/IR/Wide.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
 #include "gantry/Target/Rounder.h"
@@ -44,7 +44,7 @@ struct Narrower : Rounder {
   void narrow(ConvOp conv) {
     conv.getInputMutable().assign(imageOf(conv));
     conv.getFilterMutable().assign(round(conv.getFilter(), conv, "/filter"));
-    setWide(conv);
+    giveAccumulators(conv);
   }
 
   /// Borders in front of the convolution stay there: they go into its kernel.

@@ -1,31 +1,25 @@
 // What a convolution's border means for its sums (docs/decisions/0070).
 #pragma once
 
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Operation.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace gantry {
 
-/// On a convolution of floating point with a border, once that is a value of its own: +0 is added
-/// behind its sums, so that a sum that underflowed to -0 is the same whether products with the
-/// border's zeros came after it or not.
-inline constexpr llvm::StringLiteral kPlusZeroAttr = "gantry.plus_zero";
-
-/// On a convolution, and on the linalg op that it becomes: nobody sees whether its weights were
-/// multiplied by the border's zeros, so that kernels may leave these products out.
-inline constexpr llvm::StringLiteral kSkipsBorderAttr = "gantry.skips_border";
-
-inline bool addsPlusZero(mlir::Operation *op) { return op->hasAttr(kPlusZeroAttr); }
-inline void setPlusZero(mlir::Operation *op) {
-  op->setDiscardableAttr(kPlusZeroAttr, mlir::UnitAttr::get(op->getContext()));
+/// Whether +0 is added behind the sums of a convolution; whether kernels may leave out the products
+/// with its border's zeros.
+inline bool addsPlusZero(ConvOp conv) {
+  return bitEnumContainsAll(conv.getBorder().value_or(Border()), Border::PlusZero);
+}
+inline bool skipsBorder(ConvOp conv) {
+  return bitEnumContainsAll(conv.getBorder().value_or(Border()), Border::Unseen);
 }
 
-inline bool skipsBorder(mlir::Operation *op) { return op->hasAttr(kSkipsBorderAttr); }
-inline void setSkipsBorder(mlir::Operation *op) {
-  op->setDiscardableAttr(kSkipsBorderAttr, mlir::UnitAttr::get(op->getContext()));
+inline void setBorder(ConvOp conv, Border border) {
+  conv.setBorderAttr(border == Border() ? BorderAttr()
+                                        : BorderAttr::get(conv.getContext(), border));
 }
 
 /// The places of a window along one dimension that lie in an image of `size`, from the first up to

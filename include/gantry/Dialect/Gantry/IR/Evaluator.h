@@ -5,6 +5,8 @@
 // `gantry` of a context: Pipeline. Importers ask, and know no target.
 #pragma once
 
+#include "gantry/Dialect/Gantry/IR/Attributes.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectInterface.h"
 #include "mlir/IR/Value.h"
@@ -12,10 +14,6 @@
 #include <string>
 
 namespace gantry {
-
-/// On an op: an array of the elements of each of its results, once they were asked for. Only while
-/// importing.
-inline constexpr llvm::StringLiteral kKnownAttr = "gantry.known";
 
 /// What is known of a value.
 struct Evaluation {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Dialect/Gantry/IR/Attributes.h"
+#include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -58,31 +60,6 @@ bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 #include "gantry/Dialect/Gantry/IR/GantryOps.h.inc"
 
 namespace gantry {
-
-/// Attribute names that any op may carry.
-inline constexpr llvm::StringLiteral kDeviceAttr = "gantry.device";
-inline constexpr llvm::StringLiteral kNameAttr = "gantry.name";
-inline constexpr llvm::StringLiteral kTopologyAttr = "gantry.topology";
-inline constexpr llvm::StringLiteral kSoftAttr = "gantry.soft";
-inline constexpr llvm::StringLiteral kOriginAttr = "gantry.origin";
-inline constexpr llvm::StringLiteral kColocateAttr = "gantry.colocate";
-inline constexpr llvm::StringLiteral kPlacementAttr = "gantry.placement";
-inline constexpr llvm::StringLiteral kSearchAttr = "gantry.search";
-inline constexpr llvm::StringLiteral kHomesAttr = "gantry.homes";
-inline constexpr llvm::StringLiteral kSourceOpAttr = "gantry.source_op";
-inline constexpr llvm::StringLiteral kMaxCopyAttr = "gantry.max_copy";
-inline constexpr llvm::StringLiteral kVariableAttr = "gantry.variable";
-/// Of the function that runs when a plan is loaded.
-inline constexpr llvm::StringLiteral kAtLoadAttr = "gantry.at_load";
-/// Of an argument that is a result of that function: its number.
-inline constexpr llvm::StringLiteral kOnceAttr = "gantry.once";
-inline constexpr llvm::StringLiteral kTargetAttr = "gantry.target";
-inline constexpr llvm::StringLiteral kWorkAttr = "gantry.work";
-
-/// All of them: what the ops inside kernels do not carry.
-inline constexpr llvm::StringLiteral kPlacementAttrs[] = {
-    kDeviceAttr,    kNameAttr,   kSoftAttr,  kOriginAttr,   kColocateAttr,
-    kPlacementAttr, kSearchAttr, kHomesAttr, kSourceOpAttr, kVariableAttr};
 
 /// Reads a device name in the text of a module. The error is that of the grammar.
 mlir::FailureOr<DeviceName>

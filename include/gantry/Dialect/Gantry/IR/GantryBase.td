@@ -18,35 +18,15 @@ def Gantry_Dialect : Dialect {
     should run and why. The values are ranked tensors in row-major order; shapes may have open
     dimensions (`?`) until Simplify specialises them.
 
-    Any op of any dialect may carry attributes of this dialect:
-
-    - `gantry.device`: a `#gantry.device` attribute, the request or, after Place, the assignment;
-    - `gantry.name`: a string, the op's stable name: the graph's own, else the path from the outputs;
-    - `gantry.soft`: a `#gantry<soft ...>`, what may become of the request (spec P5);
-    - `gantry.origin`: the location of the scope that made the request;
-    - `gantry.source_op`: a string, the op type of the file it was imported from (rules name it);
-    - `gantry.colocate`: an array of strings; ops that share one of them run on one device;
-    - `gantry.placement`: a `#gantry.decision`, why Place chose the device;
-    - `gantry.search`: a `#gantry.device`, what automatic placement proposes;
-    - `gantry.homes`: on control flow, an array of the devices on which the results live;
-    - `gantry.variable`: a symbol, the variable that an argument, a result or an update is of;
-    - `gantry.donate`: on an argument, a unit: callers may give its array away, and a result of its type
-      then lies in it;
-    - `gantry.over`: on an output of a plan, an integer, the input whose array it may be, too;
-    - `gantry.max_copy`: on functions, a string, the bytes that a run may copy (spec X4);
-    - `gantry.target`: on modules of kernels, a `#gantry.target`, who makes code of them;
-    - `gantry.work`: on kernels and the functions they become, a `#gantry.work`;
-    - `gantry.libraries`: on the module, an array of strings, the libraries of GPUs that may compute in
-      the place of kernels and of exchanges, as plans name them; `auto` stands for products that are
-      estimated to be faster so, an empty array for none;
-    - `gantry.by_library`: on a `gantry.matmul`, a unit: a library is asked for it first;
-    - `gantry.library`: on a `gantry.if`, a string, the library that decides it when the plan is loaded;
-    - `gantry.launch_seconds`: on devices of plans, a number, what it takes to start a kernel;
-    - `gantry.rank`: on a `gantry.all_reduce` in such a region, an integer, whose part it is.
+    What changes or licenses what an op computes is an attribute of the op. Beside its own, any op of
+    any dialect may carry those of `Attributes.def`: notes of placement, and marks that passes leave each
+    other. Others whose name begins with `gantry.` are errors.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,6 +183,27 @@ def Gantry_TargetAttr : Gantry_Attr<"Target", "target"> {
   let assemblyFormat = "`<` $name (`,` struct($machines, $math)^)? `>`";
 }
 
+def Gantry_BlockQuantizedAttr : Gantry_Attr<"BlockQuantized", "block_quantized"> {
+  let summary = "say how weights of few bits are stored";
+  let description = [{
+    Weight-only block quantisation: numbers of `bits` bits (2, 4 or 8), in blocks of `block` along the K
+    dimension, whose size is `k`; each block has a scale. `zero` is the zero point of all blocks, or -1
+    where each has its own. `gantry/Dialect/Gantry/IR/BlockQuantized.h` says how the bytes lie.
+
+    Example: `#gantry.block_quantized<bits = 4, block = 32, k = 100, zero = 8>`
+  }];
+  let parameters = (ins "int64_t":$bits, "int64_t":$block, "int64_t":$k,
+                        DefaultValuedParameter<"int64_t", "-1">:$zero);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let builders = [AttrBuilder<(ins "const ::gantry::BlockQuantized &":$form), [{
+    return $_get($_ctxt, form.bits, form.block, form.k, form.zero);
+  }]>];
+  let extraClassDeclaration = [{
+    ::gantry::BlockQuantized getForm() const { return {getBits(), getBlock(), getK(), getZero()}; }
+  }];
+}
+
 class Gantry_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::gantry";
@@ -224,6 +225,17 @@ def Gantry_ScatterReduction : Gantry_Enum<"ScatterReduction", "how an update mee
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Add", 1, "add">, I32EnumAttrCase<"Mul", 2, "mul">,
   I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">]>;
 def Gantry_ScatterReductionAttr : Gantry_EnumAttr<Gantry_ScatterReduction, "reduction">;
+
+def Gantry_ImageLayout : Gantry_Enum<"ImageLayout", "order of an image's dimensions", [
+  I32EnumAttrCase<"NCHW", 0, "NCHW">, I32EnumAttrCase<"NHWC", 1, "NHWC">]>;
+def Gantry_ImageLayoutAttr : Gantry_EnumAttr<Gantry_ImageLayout, "image_layout">;
+
+def Gantry_Border : I32BitEnumAttr<"Border", "what a border of zeros means for the sums", [
+  I32BitEnumAttrCaseBit<"PlusZero", 0, "plus_zero">, I32BitEnumAttrCaseBit<"Unseen", 1, "unseen">]> {
+  let cppNamespace = "::gantry";
+  let genSpecializedAttr = 0;
+}
+def Gantry_BorderAttr : Gantry_EnumAttr<Gantry_Border, "border">;
 
 def Gantry_ResizeMode : Gantry_Enum<"ResizeMode", "interpolation", [
   I32EnumAttrCase<"Nearest", 0, "nearest">, I32EnumAttrCase<"Linear", 1, "linear">,
@@ -280,6 +292,16 @@ def Gantry_ReplicaModeAttr : Gantry_Attr<"ReplicaMode", "replica_mode"> {
     std::string str() const;
   }];
 }
+
+/// An attribute that passes set: graphs leave it out, and callers who build graphs do not see it.
+class Gantry_SetByPasses<Attr attribute> : OptionalAttr<attribute>;
+def Gantry_Accumulate : Gantry_SetByPasses<TypeAttrOf<F32>>;
+def Gantry_Layout : Gantry_SetByPasses<Gantry_ImageLayoutAttr>;
+
+/// A builder that leaves such attributes out; `names`: what it takes, `without`: null for each of them.
+class Gantry_GraphBuilder<dag parameters, string names, string without>
+    : OpBuilder<!con((ins "::mlir::Type":$type), parameters),
+                "build($_builder, $_state, type, " # names # ", " # without # ");">;
 
 def Gantry_DeviceArray : TypedArrayAttrBase<Gantry_DeviceAttr, "array of devices">;
 def Gantry_ReplicaModeArray : TypedArrayAttrBase<Gantry_ReplicaModeAttr, "array of replica modes">;

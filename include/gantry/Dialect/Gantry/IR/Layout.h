@@ -1,22 +1,12 @@
-// The order of dimensions that convolution networks have on CPUs (docs/decisions/0033).
+// The order of dimensions that images have: NCHW in graphs, NHWC for convolution networks on CPUs
+// (docs/decisions/0033).
 #pragma once
 
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/Operation.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace gantry {
-
-/// On a convolution, a pool or a batch normalisation: its images are [n, spatial..., c], and the
-/// filter of a convolution is packed, [o / panel, window..., c / groups, panel], so that its first
-/// and last dimension together count the output channels. Narrow filters have channelsTogether
-/// channels side by side, of bytes [o / panel, window..., c / groups / 4, panel, 4]. The compiler
-/// makes ops of that form for targets that have kernels for it; graphs have none.
-inline constexpr llvm::StringLiteral kChannelsLastAttr = "gantry.channels_last";
-
-/// On an op between two convolutions, or the first of them: its result is made row by row in the
-/// kernel of the op that reads it, and never there as a whole.
-inline constexpr llvm::StringLiteral kByRowsAttr = "gantry.by_rows";
 
 /// Bytes that processors multiply and add up at a time.
 inline constexpr int64_t kBytesTogether = 4;
@@ -26,13 +16,12 @@ inline int64_t channelsTogether(mlir::Type element) {
   return element.isInteger(8) ? kBytesTogether : element.isBF16() ? 2 : 1;
 }
 
-inline bool isChannelsLast(mlir::DictionaryAttr attributes) {
-  return attributes && attributes.contains(kChannelsLastAttr);
-}
-inline bool isChannelsLast(mlir::Operation *op) { return op->hasAttr(kChannelsLastAttr); }
-
-inline void setChannelsLast(mlir::Operation *op) {
-  op->setDiscardableAttr(kChannelsLastAttr, mlir::UnitAttr::get(op->getContext()));
+/// Whether the op's images are [n, spatial..., c].
+inline bool isNHWC(mlir::Operation *op) {
+  return llvm::TypeSwitch<mlir::Operation *, bool>(op)
+      .Case<ConvOp, MaxPoolOp, AvgPoolOp, LpPoolOp, BatchNormOp>(
+          [](auto op) { return op.getLayout() == ImageLayout::NHWC; })
+      .Default(false);
 }
 
 } // namespace gantry

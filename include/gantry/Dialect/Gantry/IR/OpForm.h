@@ -2,14 +2,13 @@
 // those who are told of it then.
 #pragma once
 
+#include "gantry/Dialect/Gantry/IR/Attributes.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
 namespace gantry {
-
-/// Of a gantry.launch: the forms of its `ops`, one for each; of a plan.func those of `placed`.
-inline constexpr llvm::StringLiteral kFormsAttr = "gantry.forms";
 
 /// {operands = [...], results = [...], attributes = [...]} of an op in a graph.
 mlir::DictionaryAttr formOf(mlir::Operation *op);

@@ -10,9 +10,6 @@
 
 namespace gantry {
 
-/// The graph's names for the open dimensions of an argument, an array of strings.
-inline constexpr llvm::StringLiteral kDimsAttr = "gantry.dims";
-
 /// "image", or "input0" when the graph gives the argument no name.
 std::string inputName(mlir::func::FuncOp func, unsigned index);
 /// "logits", or "output0".

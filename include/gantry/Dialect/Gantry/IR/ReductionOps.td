@@ -87,13 +87,18 @@ def Gantry_BatchNormOp : Gantry_InferredOp<"batch_norm", "FusedBatchNormV3", "El
   let summary = "normalise each channel with given statistics";
   let description = [{
     (x - mean) / sqrt(variance + epsilon) * scale + bias for [n, c, ...], the four each of shape [c].
-    This is the inference form, an elementwise op that joins what comes before it.
+    This is the inference form, an elementwise op that joins what comes before it. Passes set `layout` NHWC:
+    images are [n, ..., c].
 
     Example: `%y = gantry.batch_norm %x, %s, %b, %m, %v {epsilon = 1.0e-5 : f64} : (tensor<1x3x8x8xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x8x8xf32>`
   }];
   let arguments = (ins Gantry_FloatTensor:$input, Gantry_FloatTensor:$scale, Gantry_FloatTensor:$bias,
-                       Gantry_FloatTensor:$mean, Gantry_FloatTensor:$variance, F64Attr:$epsilon);
+                       Gantry_FloatTensor:$mean, Gantry_FloatTensor:$variance, F64Attr:$epsilon,
+                       Gantry_Layout:$layout);
   let results = (outs Gantry_FloatTensor:$result);
+  let builders = [Gantry_GraphBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$scale,
+    "::mlir::Value":$bias, "::mlir::Value":$mean, "::mlir::Value":$variance, "::llvm::APFloat":$epsilon),
+    "input, scale, bias, mean, variance, epsilon", "ImageLayoutAttr()">];
   let assemblyFormat = functionalFormat;
 }
 
