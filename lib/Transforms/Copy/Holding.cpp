@@ -132,18 +132,17 @@ void gantry::forEachWanted(
         visit(func, DeviceAttr::get(module.getContext(), logical.name), bytes, homes);
 }
 
-unsigned gantry::freeAtFullest(Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
-                               function_ref<bool(const Holding &, uint32_t)> freeOne) {
+void gantry::freeAtFullest(Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
+                           function_ref<bool(const Holding &, uint32_t)> freeOne) {
   std::optional<uint64_t> first;
   for (unsigned freed = 0; freed < kMostValues; ++freed) {
     Holding holding(block, device, homes);
     const uint32_t fullest = llvm::max_element(holding.bytes) - holding.bytes.begin();
     const uint64_t most = holding.bytes[fullest];
     if (most + wanted <= first.value_or(most))
-      return freed;
+      return;
     first = std::max(most, first.value_or(most));
     if (!freeOne(holding, fullest))
-      return freed;
+      return;
   }
-  return kMostValues;
 }

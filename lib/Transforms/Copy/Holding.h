@@ -62,8 +62,8 @@ void forEachWanted(
 
 /// Has `freeOne` change the block, a value after the other, until it holds so many bytes less at
 /// its fullest; that is given, with the number of the fullest op, what the block holds now, and
-/// says whether there was something to change. How many there were.
-unsigned freeAtFullest(mlir::Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
-                       llvm::function_ref<bool(const Holding &holding, uint32_t fullest)> freeOne);
+/// says whether there was something to change.
+void freeAtFullest(mlir::Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
+                   llvm::function_ref<bool(const Holding &holding, uint32_t fullest)> freeOne);
 
 } // namespace gantry

@@ -127,7 +127,6 @@ struct MoveOps : gantry::impl::MoveOpsPassBase<MoveOps> {
       if (finder.isHere(op)) {
         op->setAttr(kDeviceAttr, target);
         op->setAttr(kPlacementAttr, reason);
-        ++numMoved;
       }
   }
 };

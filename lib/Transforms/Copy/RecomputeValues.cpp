@@ -131,14 +131,14 @@ struct RecomputeValues : gantry::impl::RecomputeValuesPassBase<RecomputeValues> 
     forEachWanted(getOperation(), bytes,
                   [&](func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
                     int number = 0;
-                    numValues += freeAtFullest(func.getBody().front(), device, wanted, homes,
-                                               [&](const Holding &holding, uint32_t fullest) {
-                                                 std::optional<Candidate> candidate =
-                                                     Finder(holding, fullest).find();
-                                                 if (candidate)
-                                                   makeAgain(holding, *candidate, number++);
-                                                 return candidate.has_value();
-                                               });
+                    freeAtFullest(func.getBody().front(), device, wanted, homes,
+                                  [&](const Holding &holding, uint32_t fullest) {
+                                    std::optional<Candidate> candidate =
+                                        Finder(holding, fullest).find();
+                                    if (candidate)
+                                      makeAgain(holding, *candidate, number++);
+                                    return candidate.has_value();
+                                  });
                   });
   }
 

@@ -153,7 +153,6 @@ struct SplitBatch : gantry::impl::SplitBatchPassBase<SplitBatch> {
         return;
       tell(*region, std::min(count, region->batch), homes.nameOf(device));
       Splitting{*region, device, homes, made}.run(count);
-      ++numSplit;
     }
   }
 };

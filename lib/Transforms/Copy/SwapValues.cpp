@@ -41,8 +41,7 @@ struct SwapValues : gantry::impl::SwapValuesPassBase<SwapValues> {
     forEachWanted(getOperation(), bytes,
                   [&](func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
                     if (device != homes.hostOf(device))
-                      numValues += freeAtFullest(func.getBody().front(), device, wanted, homes,
-                                                 sendLongestAway);
+                      freeAtFullest(func.getBody().front(), device, wanted, homes, sendLongestAway);
                   });
   }
 

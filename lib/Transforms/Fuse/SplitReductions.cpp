@@ -75,7 +75,6 @@ struct SplitReductions : gantry::impl::SplitReductionsPassBase<SplitReductions> 
     });
     for (auto [op, count] : wanted)
       split(op, count);
-    numSplit += wanted.size();
   }
 };
 } // namespace

@@ -51,7 +51,6 @@ struct NarrowFactors : gantry::impl::NarrowFactorsPassBase<NarrowFactors> {
       for (OpOperand &operand : op->getOpOperands())
         operand.set(narrow(operand.get(), op));
       giveAccumulators(op);
-      ++numNarrowed;
     }
   }
 

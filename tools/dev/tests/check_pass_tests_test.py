@@ -57,7 +57,13 @@ class CheckPassTestsTest(unittest.TestCase):
 
     def test_option_without_sentence(self):
         text = GOOD.replace("largest number of ops in a group", "limit")
-        self.assertIn("option or statistic 'limit'", check(text, RUN)[1])
+        self.assertIn("option 'limit'", check(text, RUN)[1])
+
+    def test_statistics(self):
+        text = GOOD.replace("  let options", '  let statistics = [Statistic<"numFused", "fused", "ops that were fused">];\n  let options')
+        status, output = check(text, RUN)
+        self.assertEqual(status, 1)
+        self.assertIn("FuseGroupsPass: has statistics, which count nothing", output)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,6 @@ def AssignLibrariesPass : Pass<"gantry-assign-libraries", "::mlir::ModuleOp"> {
     Option<"math", "math", "std::string", "\"f32\"", "what products of f32 round their factors to, as --math">,
     ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">,
     Option<"own", "own", "bool", "false", "kernels of our own compute what an estimate would leave to a library">];
-  let statistics = [Statistic<"numAssigned", "assigned", "products that a library is asked for">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 

@@ -25,7 +25,6 @@ def RecomputeValuesPass : Pass<"gantry-recompute-values", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [ListOption<"bytes", "bytes", "int64_t", "bytes to free, by number of the logical device">];
-  let statistics = [Statistic<"numValues", "values", "values that are computed again">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
@@ -49,7 +48,6 @@ def SwapValuesPass : Pass<"gantry-swap-values", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [ListOption<"bytes", "bytes", "int64_t", "bytes to free, by number of the logical device">];
-  let statistics = [Statistic<"numValues", "values", "values that wait on the host">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
@@ -63,7 +61,6 @@ def MoveOpsPass : Pass<"gantry-move-ops", "::mlir::ModuleOp"> {
   }];
   let options = [ListOption<"bytes", "bytes", "int64_t", "bytes to free, by number of the logical device">,
                  ListOption<"to", "to", "int64_t", "number of the logical device to move to, for each">];
-  let statistics = [Statistic<"numMoved", "ops", "ops that moved">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
