@@ -49,6 +49,7 @@ class Compilation:
         done = self.run(where, REFUSE_COUNTS=str(where.with_suffix(".counts")))
         assert done.returncode == 0, done.stderr
         counts = dict(zip(("allocation", "thread"), map(int, where.with_suffix(".counts").read_text().split())))
+        assert all(counts.values()), f"test/refuse counts nothing: {counts}"
         return (where / "made.gantry").read_bytes(), counts
 
     def refuse(self, kind, number):

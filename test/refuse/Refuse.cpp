@@ -95,6 +95,8 @@ __attribute__((destructor)) void tellCounts() {
 
 } // namespace
 
+// Programs look for these here.
+#pragma GCC visibility push(default)
 extern "C" {
 
 void *malloc(size_t size) { return refuses() ? nullptr : __libc_malloc(size); }
@@ -119,3 +121,4 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   return threads().next() ? EAGAIN : real(thread, attributes, start, argument);
 }
 }
+#pragma GCC visibility pop
