@@ -115,7 +115,8 @@ def avg_pool(input, window, strides, pads_low, pads_high, dilations, *, ceil_mod
 
     Takes the mean over windows of the spatial dimensions of [n, c, spatial...]; the border does not take part
     unless said so. Spatial sizes are as for `gantry.conv`, or rounded up with `ceil_mode` (a window then starts
-    inside the input or its low border; what reaches beyond the high border never takes part).
+    inside the input or its low border; what reaches beyond the high border never takes part). Passes set
+    `layout` NHWC: images are [n, spatial..., c].
     """
     return _apply("avg_pool", (input,), (("window", 4, window), ("strides", 4, strides), ("pads_low", 4, pads_low),
                   ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode),
@@ -126,7 +127,8 @@ def batch_norm(input, scale, bias, mean, variance, epsilon, *, device=None, name
     """Normalise each channel with given statistics.
 
     (x - mean) / sqrt(variance + epsilon) * scale + bias for [n, c, ...], the four each of shape [c]. This is
-    the inference form, an elementwise op that joins what comes before it.
+    the inference form, an elementwise op that joins what comes before it. Passes set `layout` NHWC: images are
+    [n, ..., c].
     """
     return _apply("batch_norm", (input, scale, bias, mean, variance), (("epsilon", 2, epsilon),), device, name)
 
@@ -230,7 +232,13 @@ def conv(input, filter, strides, pads_low, pads_high, dilations, groups, *, devi
     Input [n, c, spatial...], filter [o, c / groups, window...], result [n, o, spatial...] with one to three
     spatial dimensions; a spatial size is floor((in + low + high - dilation (window - 1) - 1) / stride) + 1.
     Outside the input are zeros. Element types are those of `gantry.matmul`: 8-bit integers of either sign give
-    i32.
+    i32. What passes set: `accumulate_type` as of `gantry.matmul`. `layout` NHWC: images are [n, spatial..., c]
+    and the filter is packed, [o / panel, window..., c / groups, panel], so that its first and last dimension
+    together count the output channels; filters of bf16 have 2 channels side by side, of bytes 4: [o / panel,
+    window..., c / groups / 4, panel, 4]. `border`, of floating point: `plus_zero` adds +0 behind the sums, so
+    that one that underflowed to -0 is the same whether products with the border's zeros came after it or not;
+    `unseen` says that nobody sees whether weights are multiplied by these zeros, so that kernels may leave the
+    products out.
     """
     return _apply("conv", (input, filter), (("strides", 4, strides), ("pads_low", 4, pads_low), ("pads_high", 4,
                   pads_high), ("dilations", 4, dilations), ("groups", 1, groups)), device, name)
@@ -496,7 +504,8 @@ def lp_pool(input, window, strides, pads_low, pads_high, dilations, p, *, ceil_m
 
     Takes the p-norm over windows of the spatial dimensions of [n, c, spatial...]; the border does not take part
     unless said so. Spatial sizes are as for `gantry.conv`, or rounded up with `ceil_mode` (a window then starts
-    inside the input or its low border; what reaches beyond the high border never takes part).
+    inside the input or its low border; what reaches beyond the high border never takes part). Passes set
+    `layout` NHWC: images are [n, spatial..., c].
     """
     return _apply("lp_pool", (input,), (("window", 4, window), ("strides", 4, strides), ("pads_low", 4, pads_low),
                   ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode), ("p", 2, p)),
@@ -519,7 +528,11 @@ def matmul(lhs, rhs, *, transpose_a=False, transpose_b=False, device=None, name=
     Multiplies the last two dimensions, [..., m, k] by [..., k, n] giving [..., m, n]; leading dimensions
     broadcast as in NumPy. `transpose_a` and `transpose_b` swap an operand's last two dimensions first. Sums are
     accumulated in f32 for f16 and bf16, else in the element type. Operands of 8-bit integers may differ in
-    their sign; their sums are i32, exact modulo 2^32.
+    their sign; their sums are i32, exact modulo 2^32. `accumulate_type` = f32, of operands of f16 or bf16: the
+    result is the accumulators as they are, and pairs of bf16 are added as processors add them
+    (docs/Arithmetic.md). `block_quantized`: `rhs` is [n, bytes] of ui8, a row for each column of a matrix of
+    f32 (with `transpose_b`). `by_library`: a library of GPUs is asked for it first, and it has a kernel of its
+    own. Passes set all three.
     """
     return _apply("matmul", (lhs, rhs), (("transpose_a", 0, transpose_a), ("transpose_b", 0, transpose_b)), device,
                   name)
@@ -530,7 +543,8 @@ def max_pool(input, window, strides, pads_low, pads_high, dilations, *, ceil_mod
 
     Takes the maximum over windows of the spatial dimensions of [n, c, spatial...]; the border does not take
     part unless said so. Spatial sizes are as for `gantry.conv`, or rounded up with `ceil_mode` (a window then
-    starts inside the input or its low border; what reaches beyond the high border never takes part).
+    starts inside the input or its low border; what reaches beyond the high border never takes part). Passes set
+    `layout` NHWC: images are [n, spatial..., c].
     """
     return _apply("max_pool", (input,), (("window", 4, window), ("strides", 4, strides), ("pads_low", 4, pads_low),
                   ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode)), device,
