@@ -9,7 +9,7 @@
 #include "Info.h"
 
 #include "gantry/Frontend/Frontend.h"
-#include "gantry/Pipeline/Pipeline.h"
+#include "gantry/Search/Compile.h"
 #include "gantry/Support/Version.h"
 #include "gantry/Target/Plan/ReadPlan.h"
 

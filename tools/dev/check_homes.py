@@ -46,7 +46,7 @@ RULES = [
          }),
     Rule("a cast to an op of control flow", "ask MLIR's region and branch interfaces",
          re.compile(CONTROL_FLOW),
-         ("lib/Analysis", "lib/Pipeline", "lib/Target", "lib/Transforms"), {
+         ("lib/Analysis", "lib/Pipeline", "lib/Search", "lib/Target", "lib/Transforms"), {
              "lib/Transforms/Simplify/ExpandReplicas.cpp": 2,
              "lib/Transforms/Resolve/ResolveVariables.cpp": 2,
              "lib/Transforms/Schedule/LowerCommands.cpp": 2,

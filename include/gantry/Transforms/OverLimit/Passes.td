@@ -4,7 +4,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-// Of the phase Copy. They do as much as they are told to, by lib/Pipeline, which looks for what makes a plan fit.
+// Of the phase Copy. They do as much as they are told to, by lib/Search, which looks for what makes a plan fit.
 
 def RecomputeValuesPass : Pass<"gantry-recompute-values", "::mlir::ModuleOp"> {
   let summary = "compute cheap values again instead of holding them";

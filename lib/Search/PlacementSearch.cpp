@@ -5,7 +5,7 @@
 // copied and placed by the default policy, and what anything but the policy decided is a
 // constraint.
 
-#include "Search.h"
+#include "PlacementSearch.h"
 
 #include "gantry/Analysis/Copies.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"

@@ -1,6 +1,7 @@
 #include "LargestBatch.h"
 
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
+#include "gantry/Search/Compile.h"
 #include "gantry/Transforms/SpecializeShapes.h"
 
 using namespace mlir;
