@@ -156,10 +156,14 @@ double CommandCosts::seconds(Operation *command) const {
     return std::max(least, costs.copySeconds(from, to, bytes));
   }
   auto launch = cast<commands::LaunchOp>(command);
+  return std::max(least, secondsOn(device(launch.getDeviceAttr()), launch));
+}
+
+double CommandCosts::secondsOn(uint32_t device, commands::LaunchOp launch) const {
   Work work{uint64_t(launch.getFlops()), uint64_t(launch.getBytes())};
   if (!work.bytes)
-    forEachBuffer(command, [&](Value buffer, bool) { work.bytes += sizeOf(buffer); });
-  return std::max(least, costs.seconds(device(launch.getDeviceAttr()), work));
+    forEachBuffer(launch, [&](Value buffer, bool) { work.bytes += sizeOf(buffer); });
+  return costs.seconds(device, work);
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,6 +191,10 @@ std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> 
   DenseMap<Value, LastUses> uses;
   DenseMap<int64_t, Value> wholes; // what shares bytes, by the number of the whole
   std::vector<queues::Task> tasks(commands.size());
+  DenseMap<uint32_t, SmallVector<uint32_t>> launches; // by device
+  for (auto [i, op] : llvm::enumerate(commands))
+    if (auto launch = dyn_cast<commands::LaunchOp>(op))
+      launches[costs.device(launch.getDeviceAttr())].push_back(i);
   for (uint32_t i = 0; i < tasks.size(); ++i) {
     queues::Task &task = tasks[i];
     task.queue = queues.lookup(queueOf(commands[i]));
@@ -195,6 +203,11 @@ std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> 
       if (other != i)
         task.after.push_back(other);
     };
+    if (auto gate = commands[i]->getAttrOfType<IntegerAttr>(kGatedAttr)) {
+      const uint32_t device = costs.endsOf(cast<commands::CopyOp>(commands[i])).second;
+      if (gate.getInt() > 0)
+        task.after.push_back(launches[device][gate.getInt() - 1]);
+    }
     forEachBuffer(commands[i], [&](Value buffer, bool writes) {
       if (isa<commands::InputOp, commands::UseOp>(buffer.getDefiningOp()))
         return; // nobody writes these

@@ -35,6 +35,14 @@ struct LiveRange {
 /// not contain its declaration.
 LiveRange liveRange(commands::BufferDeclOp buffer, const Timeline &time);
 
+/// Of a plan.arena of transient values: how many bytes more its device would have to have, so that
+/// nothing waits for memory that is in use at the predicted time.
+inline constexpr llvm::StringLiteral kShortAttr = "plan.short";
+
+/// Of the same, where what the host keeps comes in as early as there is room for it: one part of
+/// the room in so many is lost between buffers; 0: none.
+inline constexpr llvm::StringLiteral kLostAttr = "plan.lost";
+
 /// Bytes of the inputs and outputs on a device, of the function that has most of them there: they
 /// are bound per run and count against its limit.
 uint64_t boundBytes(mlir::ModuleOp module, mlir::StringAttr device);

@@ -13,6 +13,10 @@
 
 namespace gantry::schedule {
 
+/// Of a plan.copy, while memory is planned: how many launches of its target's device it comes
+/// after, of those in its segment.
+inline constexpr llvm::StringLiteral kGatedAttr = "plan.gated";
+
 inline bool isCommand(mlir::Operation *op) {
   return mlir::isa<commands::LaunchOp, commands::CopyOp, commands::CheckOp>(op);
 }
@@ -39,6 +43,9 @@ public:
 
   /// More than 0. Of a launch that says nothing, what moving its operands takes.
   double seconds(mlir::Operation *command) const;
+
+  /// Of the same launch if it ran on another device.
+  double secondsOn(uint32_t device, commands::LaunchOp launch) const;
 
   /// The part of a copy's seconds that does not depend on its bytes.
   double latency(commands::CopyOp copy) const;

@@ -532,8 +532,9 @@ def PlanMemoryPass : Pass<"gantry-plan-memory", "::mlir::ModuleOp"> {
     in a loop and lives beyond one iteration lives through the whole loop. Buffers that live at the
     same time share no byte: the packing library plans, and its independent validator checks. What
     other queues are predicted to do meanwhile counts as the same time, so that sharing memory delays
-    nobody; where the device's limit is too low for that, it does, and copies into the device move
-    down to their first uses. Constants and variables are laid out one after the other. All offsets
+    nobody. Where the device's limit is too low for that, what the host keeps comes in as early as there
+    is room for it (`gate`), or else commands wait for memory, and copies into the device move down to
+    their first uses. Constants and variables are laid out one after the other. All offsets
     that kernels use are multiples of 64 bytes.
 
     First, launches go that only put buffers one behind the other (`gantry.joins`) or cut bytes out of one
@@ -541,7 +542,8 @@ def PlanMemoryPass : Pass<"gantry-plan-memory", "::mlir::ModuleOp"> {
     written while another one of its bytes is still read, and no more bytes are live than before at the
     fullest moment. What cannot lie there is copied, when that is the smaller half.
   }];
-  let options = [Option<"reuse", "reuse", "bool", "true", "let values that end make room for others">];
+  let options = [Option<"reuse", "reuse", "bool", "true", "let values that end make room for others">,
+                 Option<"gate", "gate", "bool", "true", "let copies into a device come when it has room">];
   let dependentDialects = ["::gantry::commands::PlanDialect"];
 }
 

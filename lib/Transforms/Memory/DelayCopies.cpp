@@ -9,8 +9,7 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::memory;
 
-/// A copy from another device into a buffer that Memory places on `device`.
-static bool comesIn(commands::CopyOp copy, StringAttr device) {
+bool gantry::memory::comesIn(commands::CopyOp copy, StringAttr device) {
   auto target = copy.getTargets().front().getDefiningOp<commands::BufferDeclOp>();
   auto source = copy.getSources().front().getDefiningOp<commands::BufferDeclOp>();
   // What shares bytes is written under other names, too.

@@ -5,9 +5,11 @@
 
 #include "DelayCopies.h"
 #include "ElideMoves.h"
+#include "GateCopies.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Packing/Packing.h"
+#include "gantry/Transforms/OrderByStart.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -29,6 +31,9 @@ namespace {
 struct ArenaSize {
   uint64_t size = 0, lowerBound = 0;
   uint64_t loadSize = 0; ///< of the function that runs at load
+  uint64_t missing = 0;  ///< for what lives at the same time by the last predicted timeline
+  /// Where copies wait for room: one part of it in so many is lost between buffers; 0: none.
+  std::optional<unsigned> lost;
 };
 
 struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
@@ -95,6 +100,9 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       byDevice[device].push_back(std::move(whole));
     }
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
+    // What the host keeps comes in when there is room.
+    if (gate && succeeded(packed) && packed->missing > 0)
+      packed = packGated(func, byDevice, costs, std::move(*packed));
     // Rather wait for memory than not fit: values then go out shortly after they are made.
     if (succeeded(packed) && !packed->full.empty()) {
       bool moved = false;
@@ -124,19 +132,35 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   struct Packed {
     SmallVector<packing::Solution> solutions;
     SmallVector<StringAttr> full;
+    SmallVector<StringAttr> waiting; ///< fit, if at all, when commands wait for memory
+    uint64_t missing = 0;            ///< bytes, on all of them
+
+    bool isBetter(const Packed &other) const {
+      return std::pair(full.size(), missing) < std::pair(other.full.size(), other.missing);
+    }
   };
+
+  /// Whether what does not fit is worth a search, where it could.
+  enum class Packing { thorough, quick };
 
   /// With costs, by the predicted timeline where the device has the room for that.
   FailureOr<Packed> packAll(commands::FuncOp func,
                             const llvm::MapVector<StringAttr, SmallVector<Whole>> &byDevice,
-                            const schedule::CommandCosts *costs) {
+                            const schedule::CommandCosts *costs,
+                            Packing packing = Packing::thorough) {
     Timeline concurrent(func, costs);
     Timeline oneQueue(func);
     Packed packed;
     for (auto &[device, buffers] : byDevice) {
-      FailureOr<packing::Solution> solution = pack(func, device, buffers, concurrent);
-      if (succeeded(solution) && solution->peak > room(device))
-        solution = pack(func, device, buffers, oneQueue);
+      FailureOr<packing::Solution> solution = pack(func, device, buffers, concurrent, packing);
+      const bool isFull = succeeded(solution) && solution->peak > room(device);
+      if (costs && succeeded(solution))
+        transient[device].missing = isFull ? solution->peak - room(device) : 0;
+      if (isFull) {
+        packed.waiting.push_back(device);
+        packed.missing += solution->peak - room(device);
+        solution = pack(func, device, buffers, oneQueue, packing);
+      }
       if (failed(solution))
         return failure();
       if (solution->peak > room(device))
@@ -144,6 +168,48 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       packed.solutions.push_back(std::move(*solution));
     }
     return packed;
+  }
+
+  /// With what the host keeps coming in as early as there is room, on the devices that lack some. A
+  /// part of it may be lost between buffers. The commands then stand as for the best that was
+  /// found.
+  FailureOr<Packed> packGated(commands::FuncOp func,
+                              const llvm::MapVector<StringAttr, SmallVector<Whole>> &byDevice,
+                              const schedule::CommandCosts &costs, Packed best) {
+    Block &block = func.getBody().front();
+    auto order = [&] { return llvm::map_to_vector(block, [](Operation &op) { return &op; }); };
+    SmallVector<Operation *> bestOrder = order();
+    const SmallVector<StringAttr> devices = best.waiting;
+    std::optional<unsigned> bestLost;
+    for (unsigned lost : {0, 64, 32, 16, 8, 4}) {
+      Timeline time(func, &costs);
+      bool moved = false;
+      for (StringAttr device : devices)
+        moved |= gateCopies(func, device, room(device) - (lost ? room(device) / lost : 0), time);
+      if (!moved)
+        continue;
+      // What comes later makes way for what was behind it.
+      schedule::forEachSegment(
+          block, [&](ArrayRef<Operation *> commands) { schedule::orderByStart(commands, costs); });
+      FailureOr<Packed> packed = packAll(func, byDevice, &costs, Packing::quick);
+      if (failed(packed))
+        return failure();
+      if (packed->isBetter(best)) {
+        best = std::move(*packed);
+        bestOrder = order();
+        bestLost = lost;
+      }
+      if (best.missing == 0)
+        break;
+    }
+    for (Operation *op : bestOrder)
+      op->moveBefore(&block, block.end());
+    ungateCopies(func);
+    for (auto &[device, size] : transient)
+      size.missing = llvm::is_contained(best.waiting, device) ? size.missing : 0;
+    for (StringAttr device : devices)
+      transient[device].lost = bestLost;
+    return best;
   }
 
   /// Bytes for transient buffers under the device's limit.
@@ -157,7 +223,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   FailureOr<packing::Solution> pack(commands::FuncOp func, StringAttr device,
-                                    ArrayRef<Whole> buffers, const Timeline &time) {
+                                    ArrayRef<Whole> buffers, const Timeline &time, Packing effort) {
     packing::Problem problem;
     for (const Whole &whole : buffers) {
       auto [first, last] = reuse ? whole.live(time) : LiveRange{0, uint32_t(time.ops.size())};
@@ -166,8 +232,8 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
           {uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
     }
     Expected<packing::Solution> solution = packing::pack(problem);
-    // What does not fit is worth more effort, where it could.
-    if (solution && solution->peak > room(device) && solution->lowerBound <= room(device))
+    if (effort == Packing::thorough && solution && solution->peak > room(device) &&
+        solution->lowerBound <= room(device))
       solution = packing::pack(problem, {.capacity = room(device), .rounds = 2});
     if (!solution)
       return func.emitError() << "memory of " << device
@@ -230,11 +296,15 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
 
   void declareArena(OpBuilder &b, commands::DeviceOp device, commands::ArenaKind kind,
                     ArenaSize size) {
-    commands::ArenaOp::create(b, device.getLoc(), arenaOf(kind, device.getSymNameAttr()).getAttr(),
-                              commands::ArenaKindAttr::get(b.getContext(), kind),
-                              FlatSymbolRefAttr::get(device.getSymNameAttr()),
-                              b.getI64IntegerAttr(size.size), b.getI64IntegerAttr(size.lowerBound),
-                              b.getI64IntegerAttr(size.loadSize));
+    auto arena = commands::ArenaOp::create(
+        b, device.getLoc(), arenaOf(kind, device.getSymNameAttr()).getAttr(),
+        commands::ArenaKindAttr::get(b.getContext(), kind),
+        FlatSymbolRefAttr::get(device.getSymNameAttr()), b.getI64IntegerAttr(size.size),
+        b.getI64IntegerAttr(size.lowerBound), b.getI64IntegerAttr(size.loadSize));
+    if (size.missing)
+      arena->setAttr(memory::kShortAttr, b.getI64IntegerAttr(int64_t(size.missing)));
+    if (size.lost)
+      arena->setAttr(memory::kLostAttr, b.getI64IntegerAttr(*size.lost));
   }
 };
 } // namespace

@@ -5,7 +5,7 @@
 // memory with what "came before" would make queues wait for each other. Queues keep their own
 // order.
 
-#include "gantry/Analysis/Segments.h"
+#include "gantry/Transforms/OrderByStart.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -17,8 +17,7 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-/// Compute queues keep their order; copies run as soon as their values are there.
-static void order(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+void gantry::schedule::orderByStart(ArrayRef<Operation *> commands, const CommandCosts &costs) {
   DenseMap<QueueName, uint32_t> queues = numberQueues(commands);
   if (queues.size() <= 1)
     return;
@@ -41,7 +40,7 @@ struct OrderCommands : gantry::impl::OrderCommandsPassBase<OrderCommands> {
     CommandCosts costs(getOperation());
     for (auto func : getOperation().getOps<commands::FuncOp>())
       forEachSegment(func.getBody().front(),
-                     [&](ArrayRef<Operation *> commands) { order(commands, costs); });
+                     [&](ArrayRef<Operation *> commands) { orderByStart(commands, costs); });
   }
 };
 } // namespace

@@ -1,0 +1,12 @@
+// The order of commands by predicted times.
+#pragma once
+
+#include "gantry/Analysis/Segments.h"
+
+namespace gantry::schedule {
+
+/// Puts the commands of a segment in the order in which they are predicted to start. Compute queues
+/// keep their order; copies run as soon as their values are there.
+void orderByStart(llvm::ArrayRef<mlir::Operation *> commands, const CommandCosts &costs);
+
+} // namespace gantry::schedule
