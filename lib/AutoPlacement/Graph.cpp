@@ -273,7 +273,7 @@ OrderedGraph::OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> ord
     }
     return numberOf[value];
   };
-  std::map<uint32_t, uint32_t> atomOfGroup;
+  std::map<uint32_t, uint32_t> atomOfGroup, bufferOf;
   std::vector<std::pair<uint32_t, uint32_t>> reads; // value, place
   for (uint32_t place = 0; place < taskAt.size(); ++place) {
     const AutoTask &task = problem.tasks[taskAt[place]];
@@ -304,8 +304,18 @@ OrderedGraph::OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> ord
     home.push_back(value.home);
     if (value.isConstant)
       constants.push_back(v);
+    isPart.push_back(value.isPart);
+    if (!value.turning.empty()) {
+      turning.resize(valueOf.size() * numDevices);
+      std::copy(value.turning.begin(), value.turning.end(),
+                turning.begin() + ptrdiff_t(v) * numDevices);
+    }
+    uint32_t next = static_cast<uint32_t>(bufferOf.size());
+    buffer.push_back(
+        value.buffer == noIndex ? noIndex : bufferOf.try_emplace(value.buffer, next).first->second);
     isConstant.push_back(value.isConstant);
   }
+  numBuffers = static_cast<uint32_t>(bufferOf.size());
   maker.resize(valueOf.size());
   originalValue = std::move(valueOf);
   std::sort(reads.begin(), reads.end());
@@ -318,7 +328,7 @@ OrderedGraph::OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> ord
 }
 
 Assignment OrderedGraph::assignmentOf(const AutoPlacement &placement) const {
-  Assignment decision{{}, {}, placement.ahead};
+  Assignment decision{{}, {}, placement.spare};
   for (uint32_t task : taskAt)
     decision.devices.push_back(placement.devices[task]);
   if (!placement.streamed.empty())
@@ -328,9 +338,11 @@ Assignment OrderedGraph::assignmentOf(const AutoPlacement &placement) const {
 }
 
 AutoPlacement OrderedGraph::placementOf(const Assignment &decision) const {
-  AutoPlacement placement{std::vector<uint32_t>(numTasks()), taskAt, {}, decision.ahead};
+  AutoPlacement placement{std::vector<uint32_t>(numTasks()), taskAt, {}, decision.spare};
   for (uint32_t place = 0; place < numTasks(); ++place)
     placement.devices[taskAt[place]] = decision.devices[place];
+  for (size_t i = 0; i < decision.order.size(); ++i)
+    placement.order[i] = taskAt[decision.order[i]];
   if (!decision.streamed.empty()) {
     placement.streamed.resize(problem.values.size());
     for (uint32_t value = 0; value < numValues(); ++value)

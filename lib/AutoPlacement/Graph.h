@@ -57,8 +57,10 @@ struct Assignment {
   std::vector<uint32_t> devices; ///< by place
   /// By value: constants that come from their home in each step. Empty: none.
   std::vector<char> streamed = {};
-  /// By device: tasks that a streamed constant is there ahead of. Empty: from the beginning.
-  std::vector<uint32_t> ahead = {};
+  /// By device: as in AutoPlacement.
+  std::vector<uint32_t> spare = {};
+  /// Places in the order in which they are queued, makers before readers. Empty: as numbered.
+  std::vector<uint32_t> order = {};
 
   bool operator==(const Assignment &) const = default;
   bool isStreamed(uint32_t value) const { return !streamed.empty() && streamed[value]; }
@@ -70,6 +72,9 @@ struct OrderedGraph {
 
   uint32_t numTasks() const { return static_cast<uint32_t>(taskAt.size()); }
   uint32_t numValues() const { return static_cast<uint32_t>(bytes.size()); }
+  double turningOf(uint32_t value, uint32_t device) const {
+    return turning.empty() ? 0 : turning[size_t(value) * numDevices + device];
+  }
   std::span<const double> secondsOf(uint32_t place) const {
     return {seconds.data() + size_t(place) * numDevices, numDevices};
   }
@@ -77,21 +82,25 @@ struct OrderedGraph {
     return secondsOf(place)[device] != notAllowed;
   }
 
-  /// The placement in terms of this order, which takes the place of its own.
+  /// The placement in terms of this graph, whose order takes the place of its own.
   Assignment assignmentOf(const AutoPlacement &placement) const;
   AutoPlacement placementOf(const Assignment &decision) const;
 
   const AutoProblem &problem;
   uint32_t numDevices;
-  std::vector<uint32_t> taskAt;        ///< place → task
-  std::vector<double> seconds;         ///< [place * devices + device]
-  Lists inputs, outputs;               ///< by place: values
-  std::vector<uint64_t> bytes;         ///< by value, rounded up to what an allocation takes
-  std::vector<uint64_t> copiedBytes;   ///< by value, as budgets count them
-  std::vector<uint32_t> maker;         ///< by value: place
-  Lists readers;                       ///< by value: places, ascending
-  std::vector<uint32_t> home;          ///< by value: device of an argument, source of streams
-  std::vector<char> isConstant;        ///< by value
+  std::vector<uint32_t> taskAt;      ///< place → task
+  std::vector<double> seconds;       ///< [place * devices + device]
+  Lists inputs, outputs;             ///< by place: values
+  std::vector<uint64_t> bytes;       ///< by value, rounded up to what an allocation takes
+  std::vector<uint64_t> copiedBytes; ///< by value, as budgets count them
+  std::vector<uint32_t> maker;       ///< by value: place
+  Lists readers;                     ///< by value: places, ascending
+  std::vector<uint32_t> home;        ///< by value: device of an argument, source of streams
+  std::vector<char> isConstant;      ///< by value
+  std::vector<uint32_t> buffer;      ///< by value: that it shares, below numBuffers; noIndex: none
+  std::vector<double> turning;       ///< [value * devices + device]; empty: none
+  std::vector<char> isPart;          ///< by value: of its buffer, whoever copies it
+  uint32_t numBuffers = 0;
   std::vector<uint32_t> constants;     ///< values
   std::vector<uint32_t> originalValue; ///< value → value of the problem
   std::vector<AutoEnd> ends;

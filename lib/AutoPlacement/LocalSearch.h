@@ -5,30 +5,59 @@
 
 #include "MakeRoom.h"
 
+#include <array>
+
 namespace gantry::placement {
 
 /// Less is better: first bytes over the limits, then time, then copied bytes.
 bool isBetter(const Score &a, const Score &b);
 
-/// Of the placement's order and `other`, the one in which its devices are done first; of that, what
-/// becomes of it when tasks that the end waits for, and that wait for their device, go before what
-/// they wait for.
-std::vector<uint32_t> improveOrder(const AutoProblem &problem, const AutoPlacement &placement,
-                                   std::vector<uint32_t> other);
+/// Kinds of moves, as they are told.
+enum class Move { cluster, border, exchange, relabel, reorder, stream, makeRoom, shake };
+inline constexpr const char *kMoveNames[] = {"moves of tasks",       "borders",     "exchanges",
+                                             "devices exchanged",    "orders",      "streams",
+                                             "moves with room made", "random moves"};
+
+/// What the moves of each kind won.
+class Gains {
+public:
+  void add(Move kind, const Score &before, const Score &after) {
+    Gain &gain = gains[size_t(kind)];
+    ++gain.moves;
+    if (!before.overflow && !after.overflow)
+      gain.seconds += before.seconds - after.seconds;
+  }
+  /// Those that there are.
+  std::vector<AutoGain> list() const {
+    std::vector<AutoGain> list;
+    for (size_t kind = 0; kind < gains.size(); ++kind)
+      if (gains[kind].moves)
+        list.push_back({kMoveNames[kind], gains[kind].moves, gains[kind].seconds});
+    return list;
+  }
+
+private:
+  struct Gain {
+    uint32_t moves = 0;
+    double seconds = 0;
+  };
+  std::array<Gain, std::size(kMoveNames)> gains;
+};
 
 class LocalSearch {
 public:
-  /// `graph` and `budget` must outlive it.
-  LocalSearch(const OrderedGraph &graph, Budget &budget)
-      : graph(graph), simulator(graph), budget(budget), levels(clusterLevels(graph)),
+  /// All must outlive it; `levels` are the graph's.
+  LocalSearch(const OrderedGraph &graph, const std::vector<std::vector<Cluster>> &levels,
+              Budget &budget)
+      : graph(graph), simulator(graph), budget(budget), levels(levels),
         roomMaker(graph, levels, simulator, budget), mayStream(roomMaker.mayStream()) {}
 
-  /// Climbs from there until no move helps.
-  void climb(Assignment start);
+  /// Climbs from there until no move helps. `before`: what led there.
+  void climb(Assignment start, const Gains &before = {});
 
-  /// Climbs again and again from near the best, until `steps` more were taken: a few clusters of
-  /// one level are moved at random, but the same ones in every run.
-  void shake(uint32_t steps);
+  /// Climbs again and again from near the best, until the budget is spent: a few clusters of one
+  /// level are moved at random, but the same ones in every run.
+  void shake();
 
   /// Ways to make the decision fit: by streams, by spills, by both. Those that do.
   std::vector<Assignment> madeToFit(const Assignment &decision);
@@ -38,9 +67,11 @@ public:
 
   const Score &score() const { return best; }
   const Assignment &result() const { return now; }
+  const Gains &won() const { return gains; }
   uint32_t numMoves() const { return moves; }
 
 private:
+  void note(const Score &score);
   bool isSpent() const { return budget.isSpent(graph.numTasks()); }
   bool canMove(const Cluster &cluster, uint32_t device) const;
   void set(const Cluster &cluster, uint32_t device);
@@ -55,7 +86,17 @@ private:
   bool moveBorder(uint32_t cut, uint32_t length);
   bool swapClusters();
   bool swapDevices();
+  bool moveEarlier();
+  bool reorderAll();
+  bool tryTurn(uint32_t place, uint32_t to, uint32_t device);
+  static void takeTurn(std::vector<uint32_t> &order, uint32_t from, uint32_t to);
+  std::pair<uint32_t, uint32_t> turnsOf(uint32_t place) const;
+  void number();
   bool keepStreamed();
+  bool swapStreamed();
+  bool streamMore();
+  bool moveBordersWithRoom();
+  bool isShortOfMemory() const;
   std::vector<char> criticalAtoms();
   Cluster atomsBetween(uint32_t begin, uint32_t end, uint32_t device) const;
   uint64_t constantBytes(const Cluster &cluster) const;
@@ -64,13 +105,16 @@ private:
   const OrderedGraph &graph;
   Simulator simulator;
   Budget &budget;
-  std::vector<std::vector<Cluster>> levels;
+  const std::vector<std::vector<Cluster>> &levels;
   RoomMaker roomMaker;
   bool mayStream;
   Assignment now;
   Score best;
   uint32_t moves = 0;
+  Gains gains;                                     ///< on the way to `now`
+  Move kind = Move::cluster;                       ///< that are tried
   std::vector<std::pair<uint32_t, uint32_t>> undo; ///< place, device before
+  std::vector<uint32_t> turn;                      ///< by place, of the order of `now`
 };
 
 } // namespace gantry::placement

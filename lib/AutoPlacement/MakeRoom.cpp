@@ -28,21 +28,27 @@ bool RoomMaker::mayStream() const {
 // Streams
 //===----------------------------------------------------------------------===//
 
-/// Streams about so many bytes more of the constants on the device; false when none are left.
-bool RoomMaker::streamMore(Assignment &decision, uint32_t device, uint64_t bytes) const {
-  std::vector<uint32_t> candidates; // by first reader
+std::vector<uint32_t> RoomMaker::streamable(const Assignment &decision, uint32_t device) const {
+  std::vector<uint32_t> values;
   std::vector<char> isListed(graph.numValues());
-  double all = 0;
   for (uint32_t place = 0; place < graph.numTasks(); ++place)
     if (decision.devices[place] == device)
       for (uint32_t value : graph.inputs[place])
-        if (graph.isConstant[value] && !isListed[value] && !decision.streamed[value] &&
-            graph.bytes[value] >= kLeastStreamed && graph.home[value] != noIndex &&
-            graph.home[value] != device) {
+        if (graph.isConstant[value] && !isListed[value] && graph.bytes[value] >= kLeastStreamed &&
+            graph.home[value] != noIndex && graph.home[value] != device) {
           isListed[value] = 1;
-          candidates.push_back(value);
-          all += static_cast<double>(graph.bytes[value]);
+          values.push_back(value);
         }
+  return values;
+}
+
+/// Streams about so many bytes more of the constants on the device; false when none are left.
+bool RoomMaker::streamMore(Assignment &decision, uint32_t device, uint64_t bytes) const {
+  std::vector<uint32_t> candidates = streamable(decision, device);
+  std::erase_if(candidates, [&](uint32_t value) { return decision.isStreamed(value); });
+  double all = 0;
+  for (uint32_t value : candidates)
+    all += static_cast<double>(graph.bytes[value]);
   double passed = 0, taken = 0, wanted = static_cast<double>(bytes);
   auto take = [&](uint32_t value) {
     decision.streamed[value] = 1;
@@ -73,7 +79,7 @@ Score RoomMaker::stream(Assignment &decision) {
         isMore |= streamMore(decision, d, (over + over / 8) << (round / 3));
     if (!isMore)
       break;
-    score = settleAhead(decision);
+    score = settleRoom(decision);
   }
   return score;
 }
@@ -96,17 +102,17 @@ bool RoomMaker::streamMore(Assignment &decision, double part) {
     if (streamed[d] && graph.problem.limits[d])
       isMore |=
           streamMore(decision, d, static_cast<uint64_t>(static_cast<double>(streamed[d]) * part));
-  return isMore && settleAhead(decision).overflow == 0;
+  return isMore && settleRoom(decision).overflow == 0;
 }
 
-Score RoomMaker::settleAhead(Assignment &decision) {
-  decision.ahead.assign(graph.numDevices, noIndex);
+Score RoomMaker::settleRoom(Assignment &decision) {
+  decision.spare.assign(graph.numDevices, 0);
   Score score = play(decision);
-  for (uint32_t ahead : kAheads) {
+  for (uint32_t spare : kSpares) {
     bool isLess = false;
     for (uint32_t d = 0; d < graph.numDevices; ++d)
       if (simulator.overflow(d)) {
-        decision.ahead[d] = ahead;
+        decision.spare[d] = spare;
         isLess = true;
       }
     if (!isLess)
@@ -155,7 +161,8 @@ uint64_t RoomMaker::constantsOf(const Cluster &cluster, const Assignment &decisi
 }
 
 /// An estimate: what its tasks take longer, and what is copied at its ends.
-double RoomMaker::secondsMore(const Cluster &cluster, const Assignment &decision, uint32_t to) const {
+double RoomMaker::secondsMore(const Cluster &cluster, const Assignment &decision,
+                              uint32_t to) const {
   auto isInside = [&](uint32_t place) {
     return std::binary_search(cluster.begin(), cluster.end(), graph.atom[place]);
   };

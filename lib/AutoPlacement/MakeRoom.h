@@ -6,30 +6,30 @@
 
 namespace gantry::placement {
 
-/// How much may still be tried, in decisions and in simulated tasks.
+/// How much may still be tried, in simulated tasks.
 struct Budget {
-  uint32_t steps;
   uint64_t visits;
-  uint32_t used = 0;
+  uint32_t steps = 0; ///< decisions that were tried
 
-  bool isSpent(uint32_t tasks) const { return used >= steps || visits < tasks; }
-  /// A part of what is left.
-  Budget share(uint32_t parts) const {
-    return {used + (steps - used) / parts, visits / parts, used};
+  bool isSpent(uint32_t tasks) const { return visits < tasks; }
+  /// A part of what is left goes to who calls, and what that leaves comes back.
+  template <typename Use>
+  void lend(uint64_t parts, Use use) {
+    Budget lent{visits / std::max<uint64_t>(parts, 1), steps};
+    visits -= lent.visits;
+    use(lent);
+    visits += lent.visits;
+    steps = lent.steps;
   }
-  void take(const Budget &share, uint32_t parts) {
-    visits -= (visits / parts) - share.visits;
-    used = share.used;
-  }
-  void spend(uint32_t tasks) {
-    ++used;
-    visits -= std::min<uint64_t>(visits, tasks);
+  void spend(uint64_t tasks) {
+    ++steps;
+    visits -= std::min(visits, tasks);
   }
 };
 
-/// Tasks that a streamed constant may be ahead of its first reader by, as plans choose it
-/// (lib/Transforms/Memory/PlanMemory.cpp), after the beginning of the step.
-inline constexpr uint32_t kAheads[] = {64, 32, 16, 8, 4, 2, 1, 0};
+/// Parts of the room that may be left free, as plans choose them
+/// (lib/Transforms/Memory/PlanMemory.cpp), after none.
+inline constexpr uint32_t kSpares[] = {64, 32, 16, 8, 4};
 
 /// Constants of fewer bytes are not streamed.
 inline constexpr uint64_t kLeastStreamed = 16 << 10;
@@ -49,6 +49,9 @@ public:
   /// the score; all that fits has no overflow.
   Score stream(Assignment &decision);
 
+  /// Constants that a device reads and that can be streamed to it, by their first reader there.
+  std::vector<uint32_t> streamable(const Assignment &decision, uint32_t device) const;
+
   /// Streams a part more than it does: room in which constants can come earlier. False when there
   /// is nothing left, or what comes of it does not fit.
   bool streamMore(Assignment &decision, double part);
@@ -57,8 +60,8 @@ public:
   /// that cost the fewest seconds for each byte of constants. `stays`: atoms that do not move.
   Score spill(Assignment &decision, const Cluster &stays = {});
 
-  /// The farthest that streamed constants may be ahead within the limits.
-  Score settleAhead(Assignment &decision);
+  /// Leaves as little free as it takes for streamed constants to be within the limits.
+  Score settleRoom(Assignment &decision);
 
 private:
   struct Offer {
@@ -69,7 +72,8 @@ private:
   Score play(const Assignment &decision);
   uint64_t room(uint32_t device) const;
   bool streamMore(Assignment &decision, uint32_t device, uint64_t bytes) const;
-  Offer cheapest(const Assignment &decision, uint32_t device, const std::vector<char> &isKept) const;
+  Offer cheapest(const Assignment &decision, uint32_t device,
+                 const std::vector<char> &isKept) const;
   uint64_t constantsOf(const Cluster &cluster, const Assignment &decision, uint32_t device) const;
   double secondsMore(const Cluster &cluster, const Assignment &decision, uint32_t to) const;
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 namespace gantry::placement {
 
@@ -17,11 +18,13 @@ static constexpr uint32_t kReorderings = 4;
 static constexpr size_t kMostClimbed = 8;
 /// Starts of one name, in one order, that are made to fit.
 static constexpr int kMostMadeToFit = 3;
-/// One part in so many of the effort goes into that, for each order.
+/// One part in so many of the effort goes into that, for each order, and at least so many runs.
 static constexpr uint32_t kFittingParts = 4;
-/// Others that a search gives besides the best, and how much slower they may be.
-static constexpr size_t kMostOthers = 8;
-static constexpr double kSlowestOther = 1.5;
+static constexpr uint64_t kLeastFittingRuns = 400;
+/// The best candidates are given whatever they are like, and how much slower
+/// the others may be.
+static constexpr size_t kMostAlike = 6;
+static constexpr double kSlowestCandidate = 1.5;
 
 namespace {
 bool fitsAll(const AutoProblem &problem, const AutoSchedule &schedule) {
@@ -43,6 +46,8 @@ struct Candidate {
   Assignment decision;
   Score score;
   uint32_t numUsed = 0;
+  double repaired = 0; ///< seconds, with what is over the limits streamed: an estimate
+  Gains gains = {};    ///< since the start
 };
 
 uint32_t countUsed(const std::vector<uint32_t> &devices) {
@@ -64,7 +69,20 @@ struct Room {
   void add(const std::string &name, Assignment decision) {
     Score score = simulator.run(decision);
     uint32_t used = countUsed(decision.devices);
-    candidates.push_back({name, std::move(decision), score, used});
+    const double repaired = score.seconds + secondsToStream();
+    candidates.push_back({name, std::move(decision), score, used, repaired});
+  }
+
+  /// Seconds to bring what is over the limits of devices, one beside the other, from a device
+  /// without one.
+  double secondsToStream() const {
+    const std::vector<uint64_t> &limits = graph.problem.limits;
+    const auto host = std::find(limits.begin(), limits.end(), 0) - limits.begin();
+    double most = 0;
+    for (uint32_t d = 0; d < graph.numDevices && host < ptrdiff_t(limits.size()); ++d)
+      most = std::max(most, static_cast<double>(simulator.overflow(d)) *
+                                graph.problem.link(uint32_t(host), d).secondsPerByte);
+    return most;
   }
 
   void addStarts() {
@@ -109,19 +127,26 @@ struct Room {
     return result;
   }
 
-  /// Of those that are over a limit, the fastest.
+  /// Of those that are over a limit, the fastest when that is mended.
   std::vector<Candidate> fastestOver() const {
     std::vector<Candidate> over = distinctByScore();
     std::erase_if(over, [](const Candidate &candidate) { return candidate.score.overflow == 0; });
     std::stable_sort(over.begin(), over.end(), [](const Candidate &a, const Candidate &b) {
-      return a.score.seconds < b.score.seconds;
+      return a.repaired < b.repaired;
     });
     return over;
+  }
+
+  const std::vector<std::vector<Cluster>> &levels() {
+    if (clusters.empty())
+      clusters = clusterLevels(graph);
+    return clusters;
   }
 
   OrderedGraph graph;
   Simulator simulator;
   std::vector<Candidate> candidates;
+  std::vector<std::vector<Cluster>> clusters;
 };
 
 /// Keeps the best of all, and of those that are nearly as good the one on fewest devices.
@@ -148,12 +173,27 @@ struct Winner {
   AutoPlacement placement() const { return graph->placementOf(candidate.decision); }
 };
 
+bool isAmong(const std::vector<AutoCandidate> &candidates, const AutoPlacement &placement) {
+  return std::any_of(candidates.begin(), candidates.end(), [&](const AutoCandidate &other) {
+    return other.placement.devices == placement.devices &&
+           other.placement.streamed == placement.streamed;
+  });
+}
+
+/// Where its time puts it, in front of those that are as good.
+void addCandidate(std::vector<AutoCandidate> &candidates, AutoCandidate candidate) {
+  auto place = std::find_if(candidates.begin(), candidates.end(), [&](const AutoCandidate &other) {
+    return other.seconds >= candidate.seconds * (1 - kSame);
+  });
+  candidates.insert(place, std::move(candidate));
+}
+
 /// All steps of one search.
 class Search {
 public:
   Search(const AutoProblem &problem, const AutoOptions &options, std::span<const AutoStart> starts)
       : problem(problem), starts(starts), edges(problem), keys(structuralKeys(problem, edges)),
-        winner{options.worthwhile, nullptr, {}}, budget{options.maxSteps, options.maxVisits} {}
+        winner{options.worthwhile, nullptr, {}}, budget{options.maxVisits} {}
 
   AutoOutcome run() {
     tryStarts();
@@ -188,7 +228,7 @@ private:
 
   void keep(const OrderedGraph &graph, const Candidate &candidate) {
     winner.offer(graph, candidate);
-    if (hasLimits(problem) && candidate.score.overflow == 0)
+    if (candidate.score.overflow == 0)
       kept.push_back({&graph, candidate});
   }
 
@@ -203,79 +243,103 @@ private:
   void makeFit(Room &room) {
     if (!hasLimits(problem))
       return;
-    Budget share = budget.share(kFittingParts);
-    LocalSearch search(room.graph, share);
-    std::map<std::string, int> made;
-    for (const Candidate &start : room.fastestOver())
-      if (made[start.name]++ < kMostMadeToFit)
-        for (Assignment &decision : search.madeToFit(start.decision))
-          room.add(start.name + " made to fit", std::move(decision));
-    budget.take(share, kFittingParts);
+    // Starts that fit are there whatever the effort.
+    budget.visits = std::max(budget.visits, kLeastFittingRuns * problem.tasks.size());
+    budget.lend(kFittingParts, [&](Budget &lent) {
+      LocalSearch search(room.graph, room.levels(), lent);
+      std::map<std::string, int> made;
+      for (const Candidate &start : room.fastestOver())
+        if (made[start.name]++ < kMostMadeToFit)
+          for (Assignment &decision : search.madeToFit(start.decision))
+            room.add(start.name + " made to fit", std::move(decision));
+    });
   }
 
-  /// The better order first; each may take half of what is left.
+  /// The better order first; each may take a third of what is left, and each start half of what the
+  /// better ones leave of that.
   void climbInBothOrders() {
     if (isBetter(rooms[1]->best().score, rooms[0]->best().score))
       std::swap(rooms[0], rooms[1]);
     for (auto &room : rooms) {
-      Budget share = budget.share(2);
-      LocalSearch search(room->graph, share);
-      std::vector<Candidate> climbed = room->distinctByScore();
-      climbed.resize(std::min(climbed.size(), kMostClimbed));
-      for (const Candidate &start : climbed) {
-        search.climb(start.decision);
-        offer(*room, start.name, search);
-      }
-      moves += search.numMoves();
-      budget.take(share, 2);
+      budget.lend(3, [&](Budget &third) {
+        std::vector<Candidate> climbed = room->distinctByScore();
+        climbed.resize(std::min(climbed.size(), kMostClimbed));
+        for (size_t i = 0; i < climbed.size(); ++i)
+          third.lend(i + 1 < climbed.size() ? 2 : 1, [&](Budget &lent) {
+            LocalSearch search(room->graph, room->levels(), lent);
+            search.climb(climbed[i].decision);
+            offer(*room, climbed[i].name, search);
+            moves += search.numMoves();
+          });
+      });
     }
   }
 
-  /// The best again, in the order that suits its devices; what is found there may suit yet another.
+  /// The best again, in its own order or the one of its longest ways, whichever is better; what is
+  /// found there may suit yet another.
   void suitOrders() {
     for (uint32_t round = 0; round < kReorderings; ++round) {
-      AutoPlacement best = winner.placement();
-      Room &room =
-          addRoom(improveOrder(problem, best, rankOrder(problem, edges, keys, best.devices)));
-      room.add(winner.candidate.name, room.graph.assignmentOf(best));
-      LocalSearch search(room.graph, budget);
-      search.climb(room.best().decision);
-      search.shake((budget.steps - budget.used) / (kReorderings - round));
-      offer(room, winner.candidate.name, search);
-      moves += search.numMoves();
+      const AutoPlacement best = winner.placement();
+      Room *better = nullptr;
+      for (std::vector<uint32_t> order :
+           {best.order, rankOrder(problem, edges, keys, best.devices)}) {
+        Room &other = addRoom(std::move(order));
+        other.add(winner.candidate.name, other.graph.assignmentOf(best));
+        if (!better || isBetter(other.best().score, better->best().score))
+          better = &other;
+      }
+      Room &room = *better;
+      budget.lend(kReorderings - round, [&](Budget &lent) {
+        LocalSearch search(room.graph, room.levels(), lent);
+        Gains before = winner.candidate.gains;
+        if (room.best().score.seconds != winner.candidate.score.seconds)
+          before.add(Move::reorder, winner.candidate.score, room.best().score);
+        search.climb(room.best().decision, before);
+        search.shake();
+        offer(room, winner.candidate.name, search);
+        moves += search.numMoves();
+      });
     }
   }
 
   void offer(const Room &room, const std::string &name, const LocalSearch &search) {
-    keep(room.graph, {name, search.result(), search.score(), countUsed(search.result().devices)});
+    keep(room.graph, {name, search.result(), search.score(), countUsed(search.result().devices), 0,
+                      search.won()});
   }
 
-  /// Those that fit, two of each kind: by the number of devices, and whether constants are
-  /// streamed.
-  std::vector<AutoPlacement> findOthers() {
+  /// Those that fit: the best of all, and two of each kind, by the number of devices and whether
+  /// constants are streamed.
+  std::vector<AutoCandidate> findCandidates() {
     std::stable_sort(kept.begin(), kept.end(), [](const Kept &a, const Kept &b) {
       return rankOf(a.candidate) < rankOf(b.candidate);
     });
     std::map<std::pair<uint32_t, bool>, int> ofKind;
-    std::vector<AutoPlacement> others;
-    auto add = [&](AutoPlacement placement) {
-      if (placement.devices != winner.placement().devices ||
-          placement.streamed != winner.placement().streamed)
-        others.push_back(std::move(placement));
-    };
+    std::vector<AutoCandidate> candidates;
     for (const auto &[graph, candidate] : kept) {
+      if (candidate.score.seconds > winner.candidate.score.seconds * kSlowestCandidate)
+        break;
+      const AutoPlacement placement = graph->placementOf(candidate.decision);
+      if (isAmong(candidates, placement))
+        continue;
       const std::vector<char> &streamed = candidate.decision.streamed;
       const bool isStreaming = std::find(streamed.begin(), streamed.end(), 1) != streamed.end();
       const int number = ++ofKind[{candidate.numUsed, isStreaming}];
-      if (number > 2 || others.size() >= kMostOthers ||
-          candidate.score.seconds > winner.candidate.score.seconds * kSlowestOther)
+      if (number > 2 && candidates.size() >= kMostAlike)
         continue;
-      add(graph->placementOf(candidate.decision));
+      candidates.push_back(
+          {candidate.name, placement, candidate.score.seconds, candidate.gains.list()});
       if (isStreaming && number == 1)
-        for (const Assignment &more : LocalSearch(*graph, spare).withMoreStreams(candidate.decision))
-          add(graph->placementOf(more));
+        addWithMoreStreams(candidates, *graph, candidate);
     }
-    return others;
+    return candidates;
+  }
+
+  void addWithMoreStreams(std::vector<AutoCandidate> &candidates, const OrderedGraph &graph,
+                          const Candidate &candidate) {
+    for (const Assignment &more :
+         LocalSearch(graph, noLevels, spare).withMoreStreams(candidate.decision))
+      candidates.push_back({candidate.name, graph.placementOf(more),
+                            Simulator(graph).run(more).seconds, candidate.gains.list()});
   }
 
   AutoOutcome finish() {
@@ -296,12 +360,15 @@ private:
         outcome.fits = true;
       }
     }
-    if (hasLimits(problem))
-      outcome.others = findOthers();
+    if (outcome.fits)
+      outcome.candidates = findCandidates();
+    if (!isAmong(outcome.candidates, outcome.placement))
+      addCandidate(outcome.candidates,
+                   {outcome.start, outcome.placement, outcome.schedule.seconds});
     outcome.lowerBound = lowerBound(problem);
-    outcome.unlimited = outcome.schedule.seconds;
+    outcome.unlimited = {outcome.start, outcome.placement, outcome.schedule.seconds};
     outcome.tried = std::move(tried);
-    outcome.steps = budget.used;
+    outcome.steps = budget.steps;
     outcome.moves = moves;
     return outcome;
   }
@@ -319,27 +386,125 @@ private:
     Candidate candidate;
   };
   std::vector<Kept> kept; ///< those that fit
-  Budget spare{UINT32_MAX, UINT64_MAX};
+  Budget spare{UINT64_MAX};
+  const std::vector<std::vector<Cluster>> noLevels;
   uint32_t moves = 0;
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// What memory is worth
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Seconds of the best that a short search finds near by; infinite where it does not fit.
+double secondsNear(const AutoProblem &problem, const AutoPlacement &placement) {
+  constexpr uint64_t runs = 60;
+  const OrderedGraph graph(problem, placement.order);
+  const std::vector<std::vector<Cluster>> levels = clusterLevels(graph);
+  Budget budget{runs * problem.tasks.size()};
+  LocalSearch search(graph, levels, budget);
+  std::vector<Assignment> starts{graph.assignmentOf(placement)};
+  if (Simulator(graph).run(starts.front()).overflow)
+    starts = search.madeToFit(starts.front());
+  double best = notAllowed;
+  for (size_t i = 0; i < starts.size(); ++i)
+    budget.lend(starts.size() - i, [&](Budget &lent) {
+      LocalSearch climber(graph, levels, lent);
+      climber.climb(starts[i]);
+      best = std::min(best, climber.score().overflow ? notAllowed : climber.score().seconds);
+    });
+  return best;
+}
+} // namespace
+
+std::vector<AutoPrice> priceMemory(const AutoProblem &problem, const AutoPlacement &placement) {
+  constexpr uint64_t least = 1 << 20, part = 32; // the limit changes by the larger
+  std::vector<AutoPrice> prices(problem.numDevices());
+  const double now = secondsNear(problem, placement);
+  for (uint32_t d = 0; d < problem.numDevices(); ++d) {
+    const uint64_t limit = problem.limits[d], change = std::max(least, limit / part);
+    if (!limit)
+      continue;
+    auto with = [&](uint64_t other) {
+      AutoProblem changed = problem;
+      changed.limits[d] = other;
+      return secondsNear(changed, placement);
+    };
+    const auto bytes = static_cast<double>(change);
+    prices[d].more = std::max(0.0, now - with(limit + change)) / bytes;
+    prices[d].less =
+        limit > change ? std::max(0.0, with(limit - change) - now) / bytes : notAllowed;
+  }
+  return prices;
+}
+
+//===----------------------------------------------------------------------===//
+// With fewer devices
+//===----------------------------------------------------------------------===//
+
+std::optional<AutoProblem> withFirstDevices(const AutoProblem &problem, uint32_t count) {
+  auto isGone = [&](uint32_t device) { return device != noIndex && device >= count; };
+  for (const AutoValue &value : problem.values)
+    if (isGone(value.home))
+      return std::nullopt;
+  for (const AutoEnd &end : problem.ends)
+    if (isGone(end.device))
+      return std::nullopt;
+  AutoProblem smaller = problem;
+  smaller.limits.resize(count);
+  if (!smaller.leastSpare.empty())
+    smaller.leastSpare.resize(count);
+  smaller.links.clear();
+  for (uint32_t from = 0; from < count; ++from)
+    for (uint32_t to = 0; to < count; ++to)
+      smaller.links.push_back(problem.link(from, to));
+  for (AutoTask &task : smaller.tasks)
+    task.seconds.resize(count);
+  for (AutoValue &value : smaller.values)
+    if (!value.turning.empty())
+      value.turning.resize(count);
+  return checkProblem(smaller).ok() ? std::optional(std::move(smaller)) : std::nullopt;
+}
+
+namespace {
+/// Searches within limits, from what was found before for others.
+AutoOutcome searchAgain(const AutoProblem &problem, const AutoOptions &options,
+                        std::span<const AutoStart> starts, const AutoOutcome &before) {
+  std::vector<AutoStart> all(starts.begin(), starts.end());
+  all.push_back({"best without limits", before.unlimited.placement});
+  for (const AutoCandidate &candidate : before.candidates)
+    all.push_back({candidate.start, candidate.placement});
+  AutoOutcome outcome = Search(problem, options, all).run();
+  outcome.unlimited = before.unlimited;
+  outcome.steps += before.steps;
+  outcome.moves += before.moves;
+  return outcome;
+}
+} // namespace
+
 Expected<AutoOutcome> searchPlacement(const AutoProblem &problem, const AutoOptions &options,
-                                      std::span<const AutoStart> starts) {
+                                      std::span<const AutoStart> starts,
+                                      const AutoOutcome *before) {
   GANTRY_RETURN_IF_ERROR(checkProblem(problem));
+  if (before)
+    return searchAgain(problem, options, starts, *before);
+  std::vector<AutoStart> all(starts.begin(), starts.end());
   if (!hasLimits(problem))
-    return Search(problem, options, starts).run();
+    return Search(problem, options, all).run();
   const AutoProblem free = withoutLimits(problem);
-  AutoOutcome unlimited = Search(free, options, starts).run();
+  AutoOutcome unlimited = Search(free, options, all).run();
   AutoSchedule schedule = simulate(problem, unlimited.placement);
   if (fitsAll(problem, schedule)) {
     unlimited.schedule = std::move(schedule);
+    std::erase_if(unlimited.candidates, [&](const AutoCandidate &candidate) {
+      return !fitsAll(problem, simulate(problem, candidate.placement));
+    });
     return unlimited;
   }
-  std::vector<AutoStart> all(starts.begin(), starts.end());
   all.push_back({"best without limits", unlimited.placement});
   AutoOutcome outcome = Search(problem, options, all).run();
-  outcome.unlimited = unlimited.schedule.seconds;
+  outcome.unlimited = std::move(unlimited.unlimited);
   outcome.steps += unlimited.steps;
   outcome.moves += unlimited.moves;
   return outcome;

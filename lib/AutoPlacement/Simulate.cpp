@@ -12,17 +12,14 @@ Simulator::Simulator(const OrderedGraph &graph)
       ready(size_t(graph.numValues()) * numDevices), inputsReady(graph.numTasks()),
       missing(graph.numTasks()), free(numDevices + numQueues), offers(numDevices + numQueues),
       tasksOn(numDevices), nextOn(numDevices), pending(numQueues), streams(numDevices),
-      nextStream(numDevices), before(graph.numTasks()), lastCopy(numQueues),
+      nextStream(numDevices), before(graph.numTasks()), turn(graph.numTasks()), lastCopy(numQueues),
       endsOf(graph.numValues()), numberOf(graph.numTasks()), startsOn(numDevices),
-      changes(numDevices), lastCopied(graph.numValues()), lastRead(numDevices),
-      isTouched(numDevices), livesToEnd(graph.numValues()), peaks(numDevices),
+      changes(numDevices), lastCopied(graph.numValues(), noCopy), isTouched(numDevices),
+      shared(size_t(graph.numBuffers) * numDevices), peaks(numDevices),
       copied(graph.problem.budgets.size()) {
-  // Results live to the end of the step where they are made.
-  for (const AutoEnd &end : graph.ends) {
-    livesToEnd[end.value] = 1;
+  for (const AutoEnd &end : graph.ends)
     if (!graph.isConstant[end.value])
       endsOf[end.value].push_back(end.device);
-  }
   for (uint32_t place = graph.numTasks(); place-- > 0;)
     for (uint32_t value : graph.outputs[place])
       for (uint32_t reader : graph.readers[value]) {
@@ -68,9 +65,11 @@ void Simulator::reset() {
   copies.clear();
   copyBytes = 0;
   finish = 0;
-  turns = 0;
-  for (uint32_t place = 0; place < graph.numTasks(); ++place) {
+  turns = started = 0;
+  for (uint32_t i = 0; i < graph.numTasks(); ++i) {
+    const uint32_t place = decision->order.empty() ? i : decision->order[i];
     uint32_t device = devicesOfRun[place];
+    turn[place] = i;
     numberOf[place] = static_cast<uint32_t>(tasksOn[device].size());
     before[place] = numberOf[place] ? tasksOn[device].back() : noIndex;
     tasksOn[device].push_back(place);
@@ -78,6 +77,29 @@ void Simulator::reset() {
     for (uint32_t value : graph.inputs[place])
       missing[place] += !graph.isConstant[value] || !isResident(value, device);
   }
+}
+
+/// Seconds for other layouts of what the task is the first to read there, and of what it makes for
+/// others.
+double Simulator::turningBefore(uint32_t place) const {
+  const uint32_t device = devicesOfRun[place];
+  double sum = 0;
+  for (uint32_t value : graph.inputs[place])
+    if (double seconds = graph.turningOf(value, device);
+        seconds > 0 && sourceOf(value) != device &&
+        std::none_of(graph.readers[value].begin(), graph.readers[value].end(), [&](uint32_t other) {
+          return devicesOfRun[other] == device && numberOf[other] < numberOf[place];
+        }))
+      sum += seconds;
+  for (uint32_t value : graph.outputs[place])
+    if (double seconds = graph.turningOf(value, device);
+        seconds > 0 &&
+        (std::any_of(graph.readers[value].begin(), graph.readers[value].end(),
+                     [&](uint32_t other) { return devicesOfRun[other] != device; }) ||
+         std::any_of(endsOf[value].begin(), endsOf[value].end(),
+                     [&](uint32_t end) { return end != device; })))
+      sum += seconds;
+  return sum;
 }
 
 /// The device's next task can start, or cannot yet.
@@ -135,29 +157,98 @@ void Simulator::collectStreams() {
   for (uint32_t value : graph.constants) {
     if (!decision->isStreamed(value))
       continue;
-    for (uint32_t reader : graph.readers[value]) // ascending: the first of a device comes first
-      if (uint32_t device = devicesOfRun[reader];
-          device != graph.home[value] && readyAt(value, device) == kAbsent) {
-        readyAt(value, device) = kComing;
-        streams[device].push_back({numberOf[reader], value});
+    for (uint32_t reader : graph.readers[value])
+      if (uint32_t device = devicesOfRun[reader]; device != graph.home[value]) {
+        const uint32_t number = numberOf[reader];
+        if (std::exchange(readyAt(value, device), kComing) == kAbsent)
+          streams[device].push_back({number, number, value, 0});
+        Streamed &stream = streams[device].back();
+        stream.firstReader = std::min(stream.firstReader, number);
+        stream.lastReader = std::max(stream.lastReader, number);
       }
   }
+  findRoomByOrder();
   for (uint32_t d = 0; d < numDevices; ++d) {
     std::stable_sort(
         streams[d].begin(), streams[d].end(),
         [](const Streamed &a, const Streamed &b) { return a.firstReader < b.firstReader; });
     for (const Streamed &stream : streams[d])
       readyAt(stream.value, d) = kAbsent;
+    if (graph.problem.limits[d])
+      gateStreams(d);
     sendStreams(d, 0, 0, noIndex);
   }
 }
 
-/// Lets those go whose first reader is no further away than the device looks ahead.
+/// Changes of what lives on each device, without what is streamed, as far as the order tells: what
+/// comes from another device comes when that has made it.
+void Simulator::findRoomByOrder() {
+  std::fill(peaks.begin(), peaks.end(), 0);
+  for (uint32_t value : graph.constants)
+    countConstant(value);
+  for (uint32_t d = 0; d < numDevices; ++d)
+    changes[d].assign(slotOf(uint32_t(tasksOn[d].size())) + 2, 0);
+  for (uint32_t value = 0; value < graph.numValues(); ++value) {
+    if (graph.isConstant[value])
+      continue;
+    const uint32_t maker = graph.maker[value], source = sourceOf(value);
+    uint32_t last = maker == noIndex ? 0 : slotOf(numberOf[maker]);
+    touched.clear();
+    for (uint32_t reader : graph.readers[value]) {
+      const uint32_t device = devicesOfRun[reader];
+      if (device == source)
+        last = std::max(last, slotOf(numberOf[reader]));
+      else if (std::find(touched.begin(), touched.end(), device) == touched.end())
+        touched.push_back(device);
+    }
+    if (maker != noIndex)
+      addMade(value, source, last, !touched.empty());
+    for (uint32_t device : touched) {
+      const std::vector<uint32_t> &tasks = tasksOn[device];
+      const auto first = std::partition_point(tasks.begin(), tasks.end(), [&](uint32_t place) {
+        return maker != noIndex && turn[place] < turn[maker];
+      });
+      addLive(device, slotOf(uint32_t(first - tasks.begin())), slotOf(lastReader(value, device)),
+              graph.bytes[value]);
+    }
+  }
+  addShared();
+}
+
+/// As early as there is room from then on to its last reader, one after the other.
+void Simulator::gateStreams(uint32_t device) {
+  const uint64_t limit = graph.problem.limits[device], resident = peaks[device];
+  // Less of the room is free where the number is larger.
+  uint32_t spare = decision->spare.empty() ? 0 : decision->spare[device];
+  if (const std::vector<uint32_t> &least = graph.problem.leastSpare;
+      !least.empty() && least[device])
+    spare = spare ? std::min(spare, least[device]) : least[device];
+  uint64_t room = limit - std::min(limit, resident);
+  room -= spare ? room / spare : 0;
+  taken.clear();
+  int64_t live = 0;
+  for (size_t slot = 0; slot < changes[device].size(); ++slot) {
+    live += changes[device][slot];
+    if (slot % 2) // of a task, and the time after it, where nothing begins by the order alone
+      taken.push_back(static_cast<uint64_t>(live));
+  }
+  uint32_t last = 0;
+  for (Streamed &stream : streams[device]) {
+    const uint64_t bytes = graph.bytes[stream.value];
+    uint32_t first = stream.firstReader;
+    while (first > last && taken[first - 1] + bytes <= room)
+      --first;
+    for (uint32_t number = first; number <= stream.lastReader; ++number)
+      taken[number] += bytes;
+    stream.gate = last = first;
+  }
+}
+
+/// Lets those go that there is room for.
 void Simulator::sendStreams(uint32_t device, uint32_t numDone, double time, uint32_t gate) {
-  uint32_t ahead = decision->ahead.empty() ? noIndex : decision->ahead[device];
   const std::vector<Streamed> &list = streams[device];
   for (uint32_t &next = nextStream[device]; next < list.size(); ++next) {
-    if (ahead != noIndex && list[next].firstReader > numDone + ahead)
+    if (list[next].gate > numDone)
       return;
     sendTo(list[next].value, graph.home[list[next].value], device, time, gate);
   }
@@ -167,6 +258,9 @@ void Simulator::sendStreams(uint32_t device, uint32_t numDone, double time, uint
 double Simulator::startTask(uint32_t device) {
   uint32_t place = tasksOn[device][nextOn[device]++];
   double start = offers[device], end = start + graph.secondsOf(place)[device];
+  if (!graph.turning.empty())
+    end += turningBefore(place);
+  ++started;
   starts[place] = start;
   ends[place] = free[device] = end;
   startsOn[device].push_back(start);
@@ -261,54 +355,66 @@ Score Simulator::run(const Assignment &asked, const Score *toBeat) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Number, among the tasks of the device, of the last one that starts before `time` or then; 0 when
-/// none does. Its end is not asked for: what a device idles is counted to the task before.
-uint32_t Simulator::numberAt(uint32_t device, double time) const {
+/// The slot of a device that begins at `time` or before.
+uint32_t Simulator::slotFrom(uint32_t device, double time) const {
   const std::vector<double> &starts = startsOn[device];
-  auto after = std::upper_bound(starts.begin(), starts.end(), time);
-  return after == starts.begin() ? 0 : static_cast<uint32_t>(after - starts.begin() - 1);
+  const auto after = std::upper_bound(starts.begin(), starts.end(), time) - starts.begin();
+  if (after == 0)
+    return 0;
+  const auto number = static_cast<uint32_t>(after - 1);
+  return slotOf(number) + (time >= ends[tasksOn[device][number]]);
+}
+
+/// The one that begins before `time`.
+uint32_t Simulator::slotUntil(uint32_t device, double time) const {
+  const std::vector<double> &starts = startsOn[device];
+  const auto after = std::lower_bound(starts.begin(), starts.end(), time) - starts.begin();
+  if (after == 0)
+    return 0;
+  const auto number = static_cast<uint32_t>(after - 1);
+  return slotOf(number) + (time > ends[tasksOn[device][number]]);
 }
 
 /// Plans lay out memory by the predicted times: a value lives from the start of what makes or
 /// brings it to the end of what reads it, copies to elsewhere included. Of each device it is enough
-/// to look at its own tasks, by number.
+/// to look at its own tasks and at the times between them.
 void Simulator::countMemory() {
   const std::vector<uint32_t> &devices = devicesOfRun;
   for (uint32_t d = 0; d < numDevices; ++d)
-    changes[d].assign(startsOn[d].size() + 2, 0);
+    changes[d].assign(slotOf(uint32_t(startsOn[d].size())) + 2, 0);
   for (const Copy &copy : copies) {
     uint32_t &last = lastCopied[copy.value];
-    last = std::max(last, numberAt(copy.from, copy.end));
+    const uint32_t slot = slotUntil(copy.from, copy.end);
+    last = last == noCopy ? slot : std::max(last, slot);
   }
   for (uint32_t value = 0; value < graph.numValues(); ++value) {
     uint32_t maker = graph.maker[value];
     if (graph.isConstant[value]) {
-      lastCopied[value] = 0;
+      lastCopied[value] = noCopy;
       countConstant(value);
       continue;
     }
-    uint32_t source = sourceOf(value);
-    uint32_t last = std::exchange(lastCopied[value], 0);
-    for (uint32_t place : graph.readers[value]) // the last of each device stays
-      lastRead[devices[place]] = numberOf[place];
+    if (maker == noIndex) {
+      lastCopied[value] = noCopy;
+      continue;
+    }
+    const uint32_t source = devices[maker];
+    const uint32_t lastCopy = std::exchange(lastCopied[value], noCopy);
+    uint32_t last = slotOf(numberOf[maker]);
+    if (lastCopy != noCopy)
+      last = std::max(last, lastCopy);
     for (uint32_t place : graph.readers[value])
       if (devices[place] == source)
-        last = std::max(last, lastRead[source]);
-    if (maker != noIndex)
-      addLive(source, numberOf[maker],
-              livesToEnd[value] ? static_cast<uint32_t>(startsOn[source].size() - 1)
-                                : std::max(last, numberOf[maker]),
-              graph.bytes[value]);
+        last = std::max(last, slotOf(numberOf[place]));
+    addMade(value, source, last, lastCopy != noCopy);
   }
+  addShared();
   for (const Copy &copy : copies) {
     // Brought for its readers there; copies to where results are wanted go into the caller's
     // memory.
-    uint32_t last = noIndex;
-    for (uint32_t place : graph.readers[copy.value])
-      if (devices[place] == copy.to)
-        last = numberOf[place];
+    const uint32_t last = lastReader(copy.value, copy.to);
     if (last != noIndex)
-      addLive(copy.to, numberAt(copy.to, copy.start), last, graph.bytes[copy.value]);
+      addLive(copy.to, slotFrom(copy.to, copy.start), slotOf(last), graph.bytes[copy.value]);
   }
   addLargestSums();
 }
@@ -327,6 +433,40 @@ void Simulator::countConstant(uint32_t value) {
   }
   for (uint32_t device : touched)
     isTouched[device] = 0;
+}
+
+bool Simulator::isMadeForCaller(uint32_t value, uint32_t device) const {
+  const std::vector<uint32_t> &ends = endsOf[value];
+  return std::find(ends.begin(), ends.end(), device) != ends.end();
+}
+
+/// A value where it is made. What is copied from there may be in use by the copy while the next one
+/// would already be written in its place.
+void Simulator::addMade(uint32_t value, uint32_t device, uint32_t last, bool isCopied) {
+  if (isMadeForCaller(value, device))
+    return;
+  const uint32_t first = slotOf(numberOf[graph.maker[value]]);
+  if (graph.buffer[value] == noIndex || (isCopied && !graph.isPart[value]))
+    return addLive(device, first, last, graph.bytes[value]);
+  Shared &one = shared[graph.buffer[value] * numDevices + device];
+  one.first = std::min(one.first, first);
+  one.last = std::max(one.last, last);
+  one.bytes = std::max(one.bytes, graph.bytes[value]);
+}
+
+void Simulator::addShared() {
+  for (size_t i = 0; i < shared.size(); ++i)
+    if (Shared one = std::exchange(shared[i], {}); one.bytes)
+      addLive(static_cast<uint32_t>(i % numDevices), one.first, one.last, one.bytes);
+}
+
+/// The number of the last task on the device that reads the value, or noIndex.
+uint32_t Simulator::lastReader(uint32_t value, uint32_t device) const {
+  uint32_t last = noIndex;
+  for (uint32_t place : graph.readers[value])
+    if (devicesOfRun[place] == device)
+      last = last == noIndex ? numberOf[place] : std::max(last, numberOf[place]);
+  return last;
 }
 
 void Simulator::addLive(uint32_t device, uint32_t first, uint32_t last, uint64_t bytes) {

@@ -33,6 +33,7 @@ public:
   Score run(const Assignment &decision, const Score *toBeat = nullptr);
 
   // About the last run:
+  uint32_t numStarted() const { return started; } ///< tasks
   uint64_t peak(uint32_t device) const { return peaks[device]; }
   uint64_t overflow(uint32_t device) const {
     uint64_t limit = graph.problem.limits[device];
@@ -69,6 +70,7 @@ private:
 
   double &readyAt(uint32_t value, uint32_t device) { return ready[value * numDevices + device]; }
   void reset();
+  double turningBefore(uint32_t place) const;
   void offerTask(uint32_t device);
   void offerCopy(uint32_t queue);
   uint32_t nextOffer() const;
@@ -78,13 +80,22 @@ private:
   void send(uint32_t value, uint32_t from, double time);
   void sendTo(uint32_t value, uint32_t from, uint32_t to, double time, uint32_t gate = noIndex);
   void collectStreams();
+  void findRoomByOrder();
+  void gateStreams(uint32_t device);
   void sendStreams(uint32_t device, uint32_t numDone, double time, uint32_t gate);
   uint64_t bytesOverBudgets() const;
   bool isResident(uint32_t value, uint32_t device) const;
   uint32_t sourceOf(uint32_t value) const;
   void countMemory();
   void countConstant(uint32_t value);
-  uint32_t numberAt(uint32_t device, double time) const;
+  /// Of a device: before its first task, each task, and behind each task until the next one starts.
+  static uint32_t slotOf(uint32_t number) { return 2 * number + 1; }
+  uint32_t slotFrom(uint32_t device, double time) const;
+  uint32_t slotUntil(uint32_t device, double time) const;
+  bool isMadeForCaller(uint32_t value, uint32_t device) const;
+  void addMade(uint32_t value, uint32_t device, uint32_t last, bool isCopied);
+  void addShared();
+  uint32_t lastReader(uint32_t value, uint32_t device) const;
   void addLive(uint32_t device, uint32_t first, uint32_t last, uint64_t bytes);
   void addLargestSums();
   uint32_t copyTo(uint32_t value, uint32_t device) const;
@@ -93,8 +104,8 @@ private:
   const OrderedGraph &graph;
   uint32_t numDevices, numQueues;
   const Assignment *decision = nullptr; ///< while it runs
-  std::vector<double> starts, ends;   ///< by place
-  std::vector<double> rest;           ///< by place: from its end to that of the step, at least
+  std::vector<double> starts, ends;     ///< by place
+  std::vector<double> rest;             ///< by place: from its end to that of the step, at least
   std::vector<double> ready; ///< [value * devices + device]; infinite: not there, nor on its way
   std::vector<double> inputsReady; ///< by place
   std::vector<uint32_t> missing;   ///< by place: inputs that are not there yet
@@ -103,30 +114,38 @@ private:
   std::vector<std::vector<uint32_t>> tasksOn; ///< by device: places
   std::vector<uint32_t> nextOn;               ///< by device: of those
   std::vector<std::vector<Pending>> pending;  ///< by queue, heaps
-  /// A copy of a streamed constant, and the number of the task on its target that it is read by.
+  /// A copy of a streamed constant, by numbers of tasks on its target: which read it, and how many
+  /// have to be done before there is room for it.
   struct Streamed {
-    uint32_t firstReader, value;
+    uint32_t firstReader, lastReader, value, gate;
   };
   std::vector<std::vector<Streamed>> streams; ///< by target, by first reader
   std::vector<uint32_t> nextStream;           ///< by target
   std::vector<uint32_t> devicesOfRun;
   std::vector<uint32_t> before;              ///< by place: what the device did before
+  std::vector<uint32_t> turn;                ///< by place: when it is queued
   std::vector<uint32_t> lastCopy;            ///< by queue
   std::vector<std::vector<uint32_t>> endsOf; ///< by value: devices that want it at the end
   std::vector<Copy> copies;
   std::vector<uint32_t> numberOf;            ///< by place: among the tasks of its device
   std::vector<std::vector<double>> startsOn; ///< by device: of its tasks
-  std::vector<std::vector<int64_t>> changes; ///< by device and number: of live bytes
-  std::vector<uint32_t> lastCopied;          ///< by value: number at its source when copies end
-  std::vector<uint32_t> lastRead;            ///< by device: number, of the value at hand
-  std::vector<uint32_t> touched;             ///< devices that read the constant at hand
-  std::vector<char> isTouched;               ///< by device
-  std::vector<char> livesToEnd;              ///< by value
+  std::vector<std::vector<int64_t>> changes; ///< by device and slot: of live bytes
+  std::vector<uint32_t> lastCopied; ///< by value: number at its source when copies end, or noCopy
+  std::vector<uint32_t> touched;    ///< devices that read the constant at hand
+  std::vector<char> isTouched;      ///< by device
+  /// Bytes that several values share on a device, while any of them lives.
+  struct Shared {
+    uint32_t first = noIndex, last = 0;
+    uint64_t bytes = 0;
+  };
+  std::vector<Shared> shared;  ///< [buffer * devices + device]
+  std::vector<uint64_t> taken; ///< by number, of the device at hand
   std::vector<uint64_t> peaks;
   std::vector<uint64_t> copied; ///< by budget
   double finish = 0;
   uint64_t copyBytes = 0;
   uint32_t turns = 0;
+  uint32_t started = 0;
 };
 
 } // namespace gantry::placement

@@ -201,7 +201,7 @@ private:
         schedule.start.size() != n || schedule.end.size() != n ||
         schedule.peaks.size() != problem.numDevices() ||
         !isOfEach(placement.streamed.size(), problem.values.size()) ||
-        !isOfEach(placement.ahead.size(), problem.numDevices()))
+        !isOfEach(placement.spare.size(), problem.numDevices()))
       return fail("it is not about these tasks, values and devices");
     for (size_t v = 0; v < placement.streamed.size(); ++v)
       if (placement.streamed[v] &&
@@ -235,7 +235,7 @@ private:
       if (device >= problem.numDevices() || task.seconds[device] == notAllowed)
         return fail(taskName(t) + " is on device " + std::to_string(device) +
                     ", where it may not run");
-      if (!isSame(schedule.end[t], schedule.start[t] + task.seconds[device]))
+      if (!isSame(schedule.end[t], schedule.start[t] + task.seconds[device] + turningAt(t)))
         return fail(taskName(t) + " takes another time than it should");
       if (schedule.start[t] < 0)
         return fail(taskName(t) + " starts before the step");
@@ -381,8 +381,80 @@ private:
     return {};
   }
 
+  double turningOf(uint32_t value, uint32_t device) const {
+    const std::vector<double> &turning = problem.values[value].turning;
+    return turning.empty() ? 0 : turning[device];
+  }
+
+  /// Seconds for other layouts: of what comes from elsewhere, at its first reader; of what goes
+  /// elsewhere, at its maker.
+  double turningAt(uint32_t t) const {
+    const uint32_t device = deviceOf(t);
+    double sum = 0;
+    for (uint32_t value : problem.tasks[t].inputs)
+      if (turningOf(value, device) > 0 && sourceOf(value) != device) {
+        bool isFirst = true;
+        for (uint32_t other = 0; other < problem.tasks.size(); ++other) {
+          const std::vector<uint32_t> &inputs = problem.tasks[other].inputs;
+          isFirst &= deviceOf(other) != device || position[other] >= position[t] ||
+                     std::find(inputs.begin(), inputs.end(), value) == inputs.end();
+        }
+        sum += isFirst ? turningOf(value, device) : 0;
+      }
+    for (uint32_t value : problem.tasks[t].outputs) {
+      if (turningOf(value, device) == 0)
+        continue;
+      bool leaves = std::any_of(problem.ends.begin(), problem.ends.end(), [&](const AutoEnd &end) {
+        return end.value == value && end.device != device;
+      });
+      for (uint32_t other = 0; other < problem.tasks.size(); ++other) {
+        const std::vector<uint32_t> &inputs = problem.tasks[other].inputs;
+        leaves |= deviceOf(other) != device &&
+                  std::find(inputs.begin(), inputs.end(), value) != inputs.end();
+      }
+      sum += leaves ? turningOf(value, device) : 0;
+    }
+    return sum;
+  }
+
   /// When a value lies on a device: from the start of what brings it to the end of what reads it.
   using Spans = std::map<uint32_t, std::pair<double, double>>;
+
+  bool isMadeForCaller(uint32_t value, uint32_t device) const {
+    return std::any_of(problem.ends.begin(), problem.ends.end(), [&](const AutoEnd &end) {
+      return end.value == value && end.device == device;
+    });
+  }
+
+  bool isCopiedFrom(uint32_t value, uint32_t device) const {
+    return std::any_of(schedule.copies.begin(), schedule.copies.end(), [&](const AutoCopy &copy) {
+      return copy.value == value && copy.from == device;
+    });
+  }
+
+  /// Values that lie in the same bytes there: the most of their bytes, while any of them lives.
+  std::vector<std::pair<int64_t, std::pair<double, double>>> holdingsOn(uint32_t device) {
+    std::map<uint32_t, std::pair<int64_t, std::pair<double, double>>> buffers;
+    std::vector<std::pair<int64_t, std::pair<double, double>>> all;
+    for (const auto &[value, span] : liveOn(device)) {
+      const bool isMade = maker[value] != noIndex && deviceOf(maker[value]) == device;
+      if (isMade && isMadeForCaller(value, device))
+        continue;
+      const uint32_t buffer = problem.values[value].buffer;
+      if (buffer == noIndex || !isMade ||
+          (!problem.values[value].isPart && isCopiedFrom(value, device))) {
+        all.push_back({roundedBytes(value), span});
+        continue;
+      }
+      auto [known, isNew] = buffers.try_emplace(buffer, roundedBytes(value), span);
+      auto &[bytes, whole] = known->second;
+      bytes = std::max(bytes, roundedBytes(value));
+      whole = {std::min(whole.first, span.first), std::max(whole.second, span.second)};
+    }
+    for (const auto &[buffer, holding] : buffers)
+      all.push_back(holding);
+    return all;
+  }
 
   Spans liveOn(uint32_t device) {
     Spans live;
@@ -424,9 +496,9 @@ private:
       int64_t bytes;
     };
     std::vector<Change> changes;
-    for (const auto &[value, span] : liveOn(device)) {
-      changes.push_back({span.first, roundedBytes(value)});
-      changes.push_back({span.second, -roundedBytes(value)});
+    for (const auto &[bytes, span] : holdingsOn(device)) {
+      changes.push_back({span.first, bytes});
+      changes.push_back({span.second, -bytes});
     }
     std::sort(changes.begin(), changes.end(), [](const Change &a, const Change &b) {
       return std::pair(a.time, a.bytes) < std::pair(b.time, b.bytes); // ends before beginnings

@@ -476,8 +476,8 @@ struct FlagReader {
       return take(parseCopyBudget(value.str()), options.maxCopy);
     else if (name == "replicate")
       return readReplicate(value);
-    else if (name == "search-steps")
-      return readNumber(name, value, "a number of steps", options.searchSteps);
+    else if (name == "effort")
+      return readNumber(name, value, "a number", options.effort);
     else if (name == "stop-after")
       return readPhase(value);
     else if (name == "placement")

@@ -125,30 +125,56 @@ static void addPlace(OpPassManager &pm, PlacementRequests requests) {
 // Copy: every edge between devices is an op
 //===----------------------------------------------------------------------===//
 
-static void addCopy(OpPassManager &pm, const CompileOptions &options) {
-  // Before copies: what is elsewhere then, and what pieces need of other devices, is copied once.
+/// One number of each row; none where all rows ask for nothing.
+static SmallVector<int64_t> column(const MemoryRepair &repair, int64_t DeviceRepair::*number) {
+  SmallVector<int64_t> numbers;
+  for (const DeviceRepair &row : repair)
+    numbers.push_back(row.*number);
+  if (llvm::all_of(numbers, [](int64_t n) { return n == 0; }))
+    numbers.clear();
+  return numbers;
+}
+
+/// The parts of a repair that choose ops, which come before copies: what is elsewhere then, and
+/// what pieces need of other devices, is copied once.
+static void addRepairOfOps(OpPassManager &pm, const MemoryRepair &repair) {
   MoveOpsPassOptions move;
-  llvm::append_range(move.bytes, options.moved);
-  llvm::append_range(move.to, options.movedTo);
-  pm.addPass(createMoveOpsPass(move));
+  llvm::append_range(move.bytes, column(repair, &DeviceRepair::moved));
+  for (const DeviceRepair &row : repair)
+    move.to.push_back(row.movedTo);
+  if (!move.bytes.empty())
+    pm.addPass(createMoveOpsPass(move));
   SplitBatchPassOptions split;
-  llvm::append_range(split.pieces, options.pieces);
-  pm.addPass(createSplitBatchPass(split));
+  llvm::append_range(split.pieces, column(repair, &DeviceRepair::pieces));
+  if (!split.pieces.empty())
+    pm.addPass(createSplitBatchPass(split));
+}
+
+/// The parts that choose values. What is made again needs no way to the host and back, and weights
+/// come in between all of it.
+static void addRepairOfValues(OpPassManager &pm, const MemoryRepair &repair) {
+  RecomputeValuesPassOptions recompute;
+  llvm::append_range(recompute.bytes, column(repair, &DeviceRepair::recomputed));
+  if (!recompute.bytes.empty())
+    pm.addPass(createRecomputeValuesPass(recompute));
+  SwapValuesPassOptions swap;
+  llvm::append_range(swap.bytes, column(repair, &DeviceRepair::swapped));
+  if (!swap.bytes.empty())
+    pm.addPass(createSwapValuesPass(swap));
+  // Always: placement may have chosen weights, too.
+  StreamConstantsPassOptions stream;
+  llvm::append_range(stream.bytes, column(repair, &DeviceRepair::streamed));
+  pm.addPass(createStreamConstantsPass(stream));
+}
+
+static void addCopy(OpPassManager &pm, const CompileOptions &options) {
+  addRepairOfOps(pm, options.repair);
   // What the graph's own copies do not move need not be brought back.
   pm.addPass(createElideCopiesPass());
   InsertCopiesPassOptions insert;
   insert.explicitOnly = options.explicitCopies;
   pm.addPass(createInsertCopiesPass(insert));
-  // What is made again needs no way to the host and back, and weights come in between all of it.
-  RecomputeValuesPassOptions recompute;
-  llvm::append_range(recompute.bytes, options.recomputed);
-  pm.addPass(createRecomputeValuesPass(recompute));
-  SwapValuesPassOptions swap;
-  llvm::append_range(swap.bytes, options.swapped);
-  pm.addPass(createSwapValuesPass(swap));
-  StreamConstantsPassOptions stream;
-  llvm::append_range(stream.bytes, options.streamed);
-  pm.addPass(createStreamConstantsPass(stream));
+  addRepairOfValues(pm, options.repair);
   pm.addPass(createVerifyCopiesPass());
   // Before what is made of constants moves to where a plan is loaded: these weights are not made.
   KeepFewBitsPassOptions keep;
@@ -247,6 +273,7 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
 static void addMemory(OpPassManager &pm, const CompileOptions &options) {
   PlanMemoryPassOptions plan;
   plan.reuse = options.reuse;
+  plan.gate = options.gateCopies;
   pm.addPass(createPlanMemoryPass(plan));
   // Where bytes lie decides which commands have to wait for which.
   pm.addPass(createOrderQueuesPass());

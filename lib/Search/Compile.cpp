@@ -4,10 +4,11 @@
 #include "Donated.h"
 #include "LargestBatch.h"
 #include "OverLimit.h"
-#include "PlacementSearch.h"
+#include "PlanChoice.h"
 #include "Replicate.h"
 #include "TopologyOptions.h"
 #include "WhatIf.h"
+#include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
@@ -145,6 +146,17 @@ static std::string placementName(const CompileOptions &options) {
   llvm_unreachable("a policy without a name");
 }
 
+static bool hasLimits(const Topology &topology) {
+  return llvm::any_of(topology.logical,
+                      [&](const LogicalDevice &device) { return topology.limitOf(device) != 0; });
+}
+
+/// Whether the phase Memory has copies wait for room.
+static bool waitsForRoom(ModuleOp module) {
+  return llvm::any_of(module.getOps<commands::ArenaOp>(),
+                      [](commands::ArenaOp arena) { return arena->hasAttr(memory::kLostAttr); });
+}
+
 namespace {
 struct Compilation {
   const GraphFile &file;
@@ -160,7 +172,9 @@ struct Compilation {
   bool isSized = false;                     ///< by the importer, open dimensions included
   std::vector<std::string> gpuArchs = {};   ///< that kernels are for; none: the default
   std::vector<std::string> limitSteps = {}; ///< what made the plan fit, for the plan
+  std::string lock = {};                    ///< where Place put each op, if that is to be written
   LoweredKernels lowered = {};              ///< of plans that are thrown away
+  CompileOptions planned = {};              ///< of the phases behind Place
 
   bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
   bool stopsAtCode() const { return stopsAt(Phase::llvm) || stopsAt(Phase::ptx); }
@@ -276,7 +290,54 @@ struct Compilation {
 
   LogicalResult runPhases(const CompileOptions &passes, Phase first, Phase last,
                           LoweredKernels *known = nullptr) {
+    if (last == Phase::memory && first < last && hasLimits(getTopology(*module)))
+      return success(succeeded(runPhases(passes, first, Phase::schedule, known)) &&
+                     succeeded(planMemory(passes)));
     return run(*module, [&](OpPassManager &pm) { buildPipeline(pm, passes, last, first, known); });
+  }
+
+  /// Where copies wait for room, they may come later than if others waited for memory: the faster
+  /// plan wins, told as it told of itself.
+  LogicalResult planMemory(CompileOptions passes) {
+    OwningOpRef<ModuleOp> scheduled = module->clone();
+    Heard first = runMemory(passes);
+    if (!waitsForRoom(*module))
+      return emit(first);
+    passes.gateCopies = false;
+    std::swap(module, scheduled);
+    Heard second = runMemory(passes);
+    if (!first.isBetter(second))
+      return emit(second);
+    std::swap(module, scheduled);
+    return emit(first);
+  }
+
+  /// How the phase ended, and what it said.
+  struct Heard {
+    LogicalResult ran;
+    double seconds = 0;
+    std::vector<Diagnostic> diagnostics = {};
+
+    bool isBetter(const Heard &other) const {
+      return succeeded(ran) != succeeded(other.ran) ? succeeded(ran) : seconds <= other.seconds;
+    }
+  };
+
+  Heard runMemory(const CompileOptions &passes) {
+    Heard heard{failure()};
+    ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
+      heard.diagnostics.push_back(std::move(diagnostic));
+      return success();
+    });
+    heard.ran = runPhases(passes, Phase::memory, Phase::memory);
+    heard.seconds = succeeded(heard.ran) ? secondsOfPlan(*module) : 0;
+    return heard;
+  }
+
+  LogicalResult emit(Heard &heard) {
+    for (Diagnostic &diagnostic : heard.diagnostics)
+      context.getDiagEngine().emit(std::move(diagnostic));
+    return heard.ran;
   }
 
   /// The phases up to Place, and what a search has to suggest.
@@ -284,13 +345,26 @@ struct Compilation {
     CompileOptions passes = passOptions();
     if (failed(runPhases(passes, Phase::import, Phase::replicate)))
       return failure();
+    planned = passes;
     if (options.placement != PlacementPolicy::automatic)
       return success();
-    PlacementSearch search(passes);
-    if (failed(search.run(*module)))
+    FailureOr<TriedPlan> best = choose(passes, Phase::memory);
+    if (failed(best))
       return failure();
-    module = search.suggest(0);
+    module = std::move(best->suggested);
+    planned = best->options;
     return success();
+  }
+
+  /// The best plan for the module, which goes.
+  FailureOr<TriedPlan> choose(const CompileOptions &passes, Phase last) {
+    OwningOpRef<ModuleOp> simplified = std::move(module);
+    return choosePlan(
+        *simplified, passes, last == Phase::memory, lowered,
+        [&](OwningOpRef<ModuleOp> suggested, const CompileOptions &own) {
+          return tryPlan(std::move(suggested), own, last);
+        },
+        [&](StringRef step) { tell(step); });
   }
 
   /// All phases up to `last`.
@@ -309,16 +383,22 @@ struct Compilation {
     isPlaced = succeeded(runPhases(passes, Phase::place, Phase::place));
     if (!isPlaced)
       return failure();
-    if (!options.writePlacementLock.empty() && failed(writePlacementLock()))
-      return failure();
+    if (!options.writePlacementLock.empty()) {
+      lock = placement::formatLock(placementLockOf(*module));
+      // Of many plans the best one's is written.
+      if (options.placement != PlacementPolicy::automatic && failed(writePlacementLock()))
+        return failure();
+    }
     predictSeconds(*module, options.fuse, predictions);
-    if (!options.fixOverLimit || last != Phase::memory)
-      return runPhases(passes, Phase::copy, last);
+    planned = passes;
+    if (!passes.fixOverLimit || last != Phase::memory)
+      return runPhases(passes, Phase::copy, last,
+                       options.placement == PlacementPolicy::automatic ? &lowered : nullptr);
     auto runRest = [&](const CompileOptions &rest) {
       return runPhases(rest, Phase::copy, last, &lowered);
     };
     LogicalResult ran =
-        runUntilItFits(module, passes, runRest, [&](StringRef step) { tell(step); }, limitSteps);
+        runUntilItFits(module, planned, runRest, [&](StringRef step) { tell(step); }, limitSteps);
     // What was predicted before is of another plan.
     if (!limitSteps.empty())
       for (auto &[function, steps] : predictions)
@@ -327,95 +407,59 @@ struct Compilation {
   }
 
   LogicalResult writePlacementLock() {
-    std::string text = placement::formatLock(placementLockOf(*module));
     Status written = writeFileAtomically(
-        options.writePlacementLock, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+        options.writePlacementLock, {reinterpret_cast<const uint8_t *>(lock.data()), lock.size()});
     return written.ok() ? success()
                         : emitError(UnknownLoc::get(&context))
                               << "--write-placement-lock: " << written.message();
   }
 
-  /// A plan of a candidate, or how far it came.
-  struct Tried {
-    size_t candidate = 0;
-    OwningOpRef<ModuleOp> module;
-    LogicalResult ran = failure();
-    bool isPlaced = false, isOverLimit = false;
-    double seconds = 0; ///< of the plan
-    std::vector<Diagnostic> heard;
-    std::vector<std::string> limitSteps;
-    Predictions predictions;
-
-    bool isBetter(const Tried &other) const {
-      return succeeded(ran) && (failed(other.ran) || seconds < other.seconds * (1 - 1e-6));
-    }
-  };
-
   /// What is said of plans that are thrown away nobody hears.
-  Tried tryCandidate(const PlacementSearch &search, size_t candidate, const CompileOptions &passes,
-                     Phase last) {
-    Tried tried;
-    tried.candidate = candidate;
+  TriedPlan tryPlan(OwningOpRef<ModuleOp> suggested, const CompileOptions &passes, Phase last) {
+    TriedPlan tried;
     ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
       tried.isOverLimit |= diagnostic.getSeverity() == DiagnosticSeverity::Error &&
                            statusCodeOf(diagnostic) == StatusCode::doesNotFit;
       tried.heard.push_back(std::move(diagnostic));
       return success();
     });
-    module = search.suggest(candidate);
+    module = std::move(suggested);
     isPlaced = false;
     limitSteps.clear();
     tried.ran = placeAndRun(passes, last);
     tried.isPlaced = isPlaced;
     if (succeeded(tried.ran) && last == Phase::memory)
       tried.seconds = secondsOfPlan(*module);
+    const bool isPlanned = last == Phase::memory && (succeeded(tried.ran) || tried.isOverLimit);
+    if (isPlanned && module) { // a repair that failed leaves none
+      PlannedBytes bytes = bytesOfPlan(*module);
+      tried.missing = std::move(bytes.missing);
+      tried.waitedFor = std::move(bytes.waitedFor);
+    }
     tried.limitSteps = limitSteps;
+    tried.lock = lock;
+    tried.options = planned;
     tried.predictions = predictions;
     tried.module = std::move(module);
     return tried;
   }
 
-  /// The best plan of all candidates, where several were found; the first one's where none works.
-  Tried tryCandidates(const PlacementSearch &search, const CompileOptions &passes, Phase last) {
-    // A repair is for when nothing fits as it is.
-    CompileOptions asItIs = passes;
-    asItIs.fixOverLimit = passes.fixOverLimit && search.numCandidates() == 1;
-    Tried best = tryCandidate(search, 0, asItIs, last);
-    const size_t count = last == Phase::memory ? search.numCandidates() : 1;
-    for (size_t candidate = 1; candidate < count; ++candidate) {
-      tell("compare placements: " + std::to_string(candidate + 1) + " of " + std::to_string(count));
-      if (Tried tried = tryCandidate(search, candidate, asItIs, last); tried.isBetter(best))
-        best = std::move(tried);
-    }
-    if (failed(best.ran) && best.isOverLimit && passes.fixOverLimit && !asItIs.fixOverLimit)
-      best = tryCandidate(search, 0, passes, last);
-    return best;
-  }
-
-  /// Predicted memory is not planned memory: when no plan is within the limits after all, the
-  /// search gets less, a few times; and it hears of copies in loops.
   LogicalResult searchAndRun(const CompileOptions &passes, Phase last) {
-    constexpr int tries = 4;
-    PlacementSearch search(passes);
-    OwningOpRef<ModuleOp> simplified = module->clone();
-    for (int round = 1;; ++round) {
-      if (failed(search.run(*simplified)))
-        return failure();
-      Tried best = tryCandidates(search, passes, last);
-      if (failed(best.ran) && round < tries &&
-          (best.isOverLimit ? search.tightenLimits(*best.module)
-                            : best.isPlaced && search.leaveLoops(*best.module)))
-        continue;
-      module = std::move(best.module);
-      isPlaced = best.isPlaced;
-      limitSteps = best.limitSteps;
-      predictions = best.predictions;
-      for (const std::string &finding : search.findings(best.candidate, best.seconds))
-        emitRemark(UnknownLoc::get(&context)) << finding;
-      for (Diagnostic &diagnostic : best.heard)
-        context.getDiagEngine().emit(std::move(diagnostic));
-      return best.ran;
-    }
+    FailureOr<TriedPlan> best = choose(passes, last);
+    if (failed(best))
+      return failure();
+    module = std::move(best->module);
+    isPlaced = best->isPlaced;
+    limitSteps = best->limitSteps;
+    predictions = best->predictions;
+    lock = best->lock;
+    if (isPlaced && !options.writePlacementLock.empty() && failed(writePlacementLock()))
+      return failure();
+    for (const std::string &finding : best->findings)
+      emitRemark(UnknownLoc::get(&context)) << finding;
+    for (Diagnostic &diagnostic : best->heard)
+      context.getDiagEngine().emit(std::move(diagnostic));
+    return best->ran;
   }
 
   /// What there would be code of.
@@ -567,6 +611,6 @@ FailureOr<std::string> gantry::explainWhyNot(const GraphFile &file, const Compil
   if (failed(answer))
     return failure();
   if (!answer->changes.empty())
-    answer->text += compareWith(*compilation.module, compilation.passOptions(), answer->changes);
+    answer->text += compareWith(*compilation.module, compilation.planned, answer->changes);
   return answer->text;
 }

@@ -97,19 +97,31 @@ double gantry::secondsOfPlan(ModuleOp module) {
   return seconds;
 }
 
+PlannedBytes gantry::bytesOfPlan(ModuleOp module) {
+  PlannedBytes planned;
+  for (auto device : module.getOps<commands::DeviceOp>()) {
+    int64_t bytes = memory::boundBytes(module, device.getSymNameAttr()), waitedFor = 0;
+    for (auto arena : module.getOps<commands::ArenaOp>())
+      if (arena.getDeviceAttr().getAttr() == device.getSymNameAttr()) {
+        bytes += std::max(arena.getSize(), arena.getLoadSize());
+        if (auto missing = arena->getAttrOfType<IntegerAttr>(memory::kShortAttr))
+          waitedFor = missing.getInt();
+      }
+    int64_t limit = device.getLimit();
+    planned.taken.push_back(bytes);
+    planned.waitedFor.push_back(waitedFor);
+    planned.missing.push_back(limit ? std::max<int64_t>(0, bytes - limit) : 0);
+  }
+  return planned;
+}
+
 static void measure(Attempt &attempt) {
   ModuleOp module = *attempt.module;
   if (!attempt.outcome.ran && !attempt.outcome.isOverLimit)
     return; // there is no plan
-  for (auto device : module.getOps<commands::DeviceOp>()) {
-    int64_t bytes = memory::boundBytes(module, device.getSymNameAttr());
-    for (auto arena : module.getOps<commands::ArenaOp>())
-      if (arena.getDeviceAttr().getAttr() == device.getSymNameAttr())
-        bytes += std::max(arena.getSize(), arena.getLoadSize());
-    int64_t limit = device.getLimit();
-    attempt.bytes.push_back(bytes);
-    attempt.missing.push_back(limit ? std::max<int64_t>(0, bytes - limit) : 0);
-  }
+  PlannedBytes planned = bytesOfPlan(module);
+  attempt.bytes = std::move(planned.taken);
+  attempt.missing = std::move(planned.missing);
   attempt.seconds = secondsOfPlan(module);
 }
 
@@ -173,16 +185,16 @@ static std::vector<int64_t> constantsByDevice(ModuleOp module) {
 /// transient memory. False when no device that lacks room has a host to keep its weights, or any
 /// more of them than were asked for: `all` are there when none is on the host.
 static bool askForMore(const Attempt &attempt, ArrayRef<int64_t> all, int64_t factor,
-                       std::vector<int64_t> &streamed) {
+                       MemoryRepair &repair) {
   ModuleOp module = *attempt.module;
   const std::vector<int64_t> constants = constantsByDevice(module);
-  streamed.resize(attempt.missing.size());
+  repair.resize(attempt.missing.size());
   bool isAny = false;
   for (auto [i, device] : llvm::enumerate(module.getOps<commands::DeviceOp>())) {
-    if (attempt.missing[i] == 0 || constants[i] == 0 || streamed[i] >= all[i] ||
+    if (attempt.missing[i] == 0 || constants[i] == 0 || repair[i].streamed >= all[i] ||
         device.getDevice().getName().type == DeviceType::CPU)
       continue;
-    streamed[i] += factor * (attempt.missing[i] + attempt.missing[i] / 8);
+    repair[i].streamed += factor * (attempt.missing[i] + attempt.missing[i] / 8);
     isAny = true;
   }
   return isAny;
@@ -266,7 +278,7 @@ struct Repair {
     int stalls = 0;
     for (int round = 0; round < kRounds && stalls < kMostStalls; ++round) {
       CompileOptions options = before->options;
-      if (!askForMore(*before, all, int64_t(1) << stalls, options.streamed))
+      if (!askForMore(*before, all, int64_t(1) << stalls, options.repair))
         break;
       Attempt made = attempt(options);
       if (made.isAnswer())
@@ -282,12 +294,12 @@ struct Repair {
   /// memory. More of them leave more room to bring them in ahead of their use.
   void improve(Attempt &found) {
     const CompileOptions fitting = found.options;
-    if (llvm::all_of(fitting.streamed, [](int64_t bytes) { return bytes == 0; }))
+    if (llvm::all_of(fitting.repair, [](const DeviceRepair &row) { return row.streamed == 0; }))
       return;
     auto fits = [&](double factor) {
       CompileOptions options = fitting;
-      for (int64_t &bytes : options.streamed)
-        bytes = int64_t(double(bytes) * factor);
+      for (DeviceRepair &row : options.repair)
+        row.streamed = int64_t(double(row.streamed) * factor);
       Attempt made = attempt(options);
       const bool ran = made.outcome.ran;
       if (ran && made.seconds < found.seconds)
@@ -348,37 +360,33 @@ struct Repair {
     if (state.best)
       improve(*state.best);
     auto done = [&] { return isEnough(state.best, first); };
-    auto missing = [&](double factor) {
-      std::vector<int64_t> bytes;
-      for (int64_t own : whole.missing)
-        bytes.push_back(int64_t(double(own) * factor));
-      return bytes;
-    };
-    auto tryShares = [&](function_ref<void(CompileOptions &, std::vector<int64_t>)> set) {
+    auto tryShares = [&](function_ref<void(DeviceRepair &, int64_t)> set) {
       for (double share : kShares) {
         CompileOptions options = state.options;
-        set(options, missing(share));
+        options.repair.resize(whole.missing.size());
+        for (auto [row, bytes] : llvm::zip(options.repair, whole.missing))
+          set(row, int64_t(double(bytes) * share));
         if (done() || !tryOut(state, options, first))
           break;
       }
     };
-    tryShares([](CompileOptions &o, std::vector<int64_t> bytes) { o.recomputed = bytes; });
+    tryShares([](DeviceRepair &row, int64_t bytes) { row.recomputed = bytes; });
     // Of what goes to the host two pieces are there at a time, which is no less than the whole of
     // two.
     int failures = 0;
     for (int64_t count = 2; count <= kMostPieces && failures < 2 && !done(); count *= 2) {
       CompileOptions options = state.options;
-      options.pieces.clear();
-      for (int64_t own : first.missing)
-        options.pieces.push_back(own > 0 ? count : 1);
+      options.repair.resize(first.missing.size());
+      for (auto [row, own] : llvm::zip(options.repair, first.missing))
+        row.pieces = own > 0 ? count : 1;
       failures = tryOut(state, options, first) ? 0 : failures + 1;
     }
-    tryShares([](CompileOptions &o, std::vector<int64_t> bytes) { o.swapped = bytes; });
+    tryShares([](DeviceRepair &row, int64_t bytes) { row.swapped = bytes; });
     for (size_t target = 0; target < first.missing.size(); ++target)
       if (first.missing[target] == 0)
-        tryShares([&](CompileOptions &o, std::vector<int64_t> bytes) {
-          o.moved = bytes;
-          o.movedTo.assign(bytes.size(), int64_t(target));
+        tryShares([&](DeviceRepair &row, int64_t bytes) {
+          row.moved = bytes;
+          row.movedTo = int64_t(target);
         });
     return std::move(state.best);
   }
@@ -399,8 +407,16 @@ struct Repair {
     };
     std::vector<Step> taken;
     auto add = [&](bool isDone, const std::string &text, auto CompileOptions::*option) {
-      if (isDone && !text.empty())
+      if (isDone)
         taken.push_back({text, [&options, &done, option] { options.*option = done.*option; }});
+    };
+    options.repair.resize(done.repair.size());
+    auto addRows = [&](const std::string &text, auto... numbers) {
+      if (!text.empty())
+        taken.push_back({text, [&options, &done, numbers...] {
+                           for (auto [row, from] : llvm::zip(options.repair, done.repair))
+                             ((row.*numbers = from.*numbers), ...);
+                         }});
     };
     add(options.chains != done.chains,
         "convolutions are computed row by row with those around them", &CompileOptions::chains);
@@ -412,23 +428,24 @@ struct Repair {
         &CompileOptions::keepOnce);
     add(options.once != done.once, "what depends on constants alone is computed in each run",
         &CompileOptions::once);
-    add(true, describeRecomputed(module), &CompileOptions::recomputed);
-    add(true, describePieces(module, done.pieces), &CompileOptions::pieces);
-    add(true, describeMoved(module), &CompileOptions::moved);
-    add(true, describeSwapped(module), &CompileOptions::swapped);
-    add(true, describeStreamed(module), &CompileOptions::streamed);
+    addRows(describeRecomputed(module), &DeviceRepair::recomputed);
+    addRows(describePieces(module, done.repair), &DeviceRepair::pieces);
+    addRows(describeMoved(module), &DeviceRepair::moved, &DeviceRepair::movedTo);
+    addRows(describeSwapped(module), &DeviceRepair::swapped);
+    addRows(describeStreamed(module), &DeviceRepair::streamed);
     std::vector<std::string> steps;
     int64_t bytes = first.bytesWhereShort(first);
     double seconds = first.seconds;
     for (auto [i, step] : llvm::enumerate(taken)) {
       step.take();
-      options.movedTo = done.movedTo;
       const bool isLast = i + 1 == taken.size();
       Attempt between = isLast ? Attempt() : attemptWithoutLimits(options);
       const Attempt &now = isLast ? best : between;
       // Where there is no limit, what has gone comes back at once.
-      int64_t left = isLast || options.swapped.empty() ? now.bytesWhereShort(first)
-                                                       : attempt(options).bytesWhereShort(first);
+      const bool isSwapping =
+          llvm::any_of(options.repair, [](const DeviceRepair &row) { return row.swapped > 0; });
+      int64_t left = isLast || !isSwapping ? now.bytesWhereShort(first)
+                                           : attempt(options).bytesWhereShort(first);
       steps.push_back(step.text + ": " + compare(bytes - left, now.seconds - seconds));
       bytes = left;
       seconds = now.seconds;
@@ -450,7 +467,7 @@ static void refuse(MLIRContext *context, Attempt &first, const std::optional<Ref
   tellOutcome(context, first.outcome);
 }
 
-LogicalResult gantry::runUntilItFits(OwningOpRef<ModuleOp> &module, const CompileOptions &options,
+LogicalResult gantry::runUntilItFits(OwningOpRef<ModuleOp> &module, CompileOptions &options,
                                      RunRest run, TellProgress tell,
                                      std::vector<std::string> &steps) {
   Repair repair{module, run, tell};
@@ -458,6 +475,7 @@ LogicalResult gantry::runUntilItFits(OwningOpRef<ModuleOp> &module, const Compil
   Attempt first = repair.attempt(options);
   auto finish = [&](Attempt &attempt) {
     module = std::move(attempt.module);
+    options = attempt.options;
     tellOutcome(context, attempt.outcome);
     return success(attempt.outcome.ran);
   };

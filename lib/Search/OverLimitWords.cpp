@@ -102,12 +102,12 @@ std::string overlimit::describeMoved(ModuleOp module) {
   });
 }
 
-std::string overlimit::describePieces(ModuleOp module, ArrayRef<int64_t> pieces) {
+std::string overlimit::describePieces(ModuleOp module, const MemoryRepair &repair) {
   std::string text;
-  for (auto [device, count] : llvm::zip(module.getOps<commands::DeviceOp>(), pieces))
-    if (count > 1)
+  for (auto [device, row] : llvm::zip(module.getOps<commands::DeviceOp>(), repair))
+    if (row.pieces > 1)
       text += (text.empty() ? "" : "; ") + device.getDevice().getName().shortStr() +
-              ": where most memory is in use the batch runs in " + std::to_string(count) +
+              ": where most memory is in use the batch runs in " + std::to_string(row.pieces) +
               " pieces";
   return text;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Pipeline/Pipeline.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -17,7 +18,7 @@ std::string describeRecomputed(mlir::ModuleOp module);
 /// "GPU:1: 5 ops move there, since there is room", by device.
 std::string describeMoved(mlir::ModuleOp module);
 /// "GPU:0: where most memory is in use the batch runs in 4 pieces", by device.
-std::string describePieces(mlir::ModuleOp module, llvm::ArrayRef<int64_t> pieces);
+std::string describePieces(mlir::ModuleOp module, const MemoryRepair &repair);
 
 /// What a step brought: "saves 12 MiB, adds 34 µs per run".
 std::string compare(int64_t saved, double seconds);

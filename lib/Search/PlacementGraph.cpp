@@ -6,6 +6,8 @@
 
 #include "PlacementGraph.h"
 
+#include "Probe.h"
+
 #include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Support/Capped.h"
@@ -84,10 +86,11 @@ static uint64_t keyOf(uint64_t key, Operation *op) {
 namespace {
 class GraphBuilder {
 public:
-  GraphBuilder(const MachineModel &machine, PlacementGraph &graph, MayRun mayRun)
-      : machine(machine), graph(graph), mayRun(mayRun) {}
+  GraphBuilder(const MachineModel &machine, PlacementGraph &graph, func::FuncOp func, MayRun mayRun,
+               const Probe *probe)
+      : machine(machine), graph(graph), func(func), mayRun(mayRun), probe(probe) {}
 
-  void build(func::FuncOp func, func::FuncOp homes, bool fuse) {
+  void build(func::FuncOp homes, bool fuse) {
     graph.problem.setLinks(machine.topology, machine.costs);
     for (const LogicalDevice &device : machine.topology.logical)
       graph.problem.limits.push_back(machine.topology.limitOf(device));
@@ -118,7 +121,7 @@ private:
   /// In the order in which their last ops stand, makers before readers.
   void addTasks(Block &block, bool fuse) {
     auto mayJoin = [&](Operation *op, ArrayRef<Operation *> group) {
-      if (!fuse || isEverywhere(op))
+      if (!fuse || isEverywhere(op) || isMadeAtLoad(op) || isMadeAtLoad(group.front()))
         return false;
       // Where targets differ, the fewest kernels: what is predicted stays a bound of what will be.
       bool joins = false;
@@ -136,6 +139,8 @@ private:
       groupAt[group.back()] = std::move(group);
     }
     for (Operation &op : block.without_terminator()) {
+      if (isMadeAtLoad(&op))
+        continue; // a constant, to who reads it
       if (auto group = groupAt.find(&op); group != groupAt.end() && !isEverywhere(&op))
         addTask(group->second);
       else if (!grouped.contains(&op) && !isEverywhere(&op) && kindOf(&op) != FusionKind::View)
@@ -169,8 +174,11 @@ private:
       task.inputs.push_back(numberOf(operand));
       outside += bytesOf(operand.getType());
     }
+    const PlannedOp *planned = plannedOf(group.back(), likeliestDevice(group));
     for (Value result : group.back()->getResults()) {
-      values[result] = add({bytesOf(result.getType()), noIndex, false});
+      values[result] =
+          add({bytesOf(result.getType()), noIndex, false, planned ? planned->bytesWith : noIndex,
+               planned && planned->isPart, turningOf(group.back(), bytesOf(result.getType()))});
       task.outputs.push_back(values[result]);
       outside += bytesOf(result.getType());
     }
@@ -182,6 +190,39 @@ private:
     task.group = groupOf(group);
     graph.tasks.emplace_back(group.begin(), group.end());
     graph.problem.tasks.push_back(std::move(task));
+  }
+
+  /// What became of the op on devices like that one; null where nobody knows.
+  const PlannedOp *plannedOf(Operation *op, uint32_t device) const {
+    auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+    return probe && name ? probe->find(func::FuncOp(func).getSymName(), name.getValue(), device)
+                         : nullptr;
+  }
+
+  /// Seconds to bring what the op makes into another layout, where devices have one of their own.
+  std::vector<double> turningOf(Operation *op, uint64_t bytes) const {
+    std::vector<double> seconds(machine.numDevices());
+    for (uint32_t d = 0; d < machine.numDevices(); ++d)
+      if (const PlannedOp *planned = plannedOf(op, d); planned && planned->isTurned)
+        seconds[d] = machine.costs.seconds(d, {0, 2 * bytes});
+    if (llvm::all_of(seconds, [](double s) { return s == 0; }))
+      seconds.clear();
+    return seconds;
+  }
+
+  bool isMadeAtLoad(Operation *op) const {
+    for (uint32_t d = 0; d < machine.numDevices(); ++d)
+      if (const PlannedOp *planned = plannedOf(op, d); planned && planned->isAtLoad)
+        return true;
+    return false;
+  }
+
+  /// The last one: GPUs come behind CPUs, and have less memory.
+  uint32_t likeliestDevice(const KernelGroup &ops) const {
+    uint32_t device = machine.numDevices() - 1;
+    while (device > 0 && !mayRun(ops.back(), device))
+      --device;
+    return device;
   }
 
   /// Whether the value is made by the ops, or in regions of theirs.
@@ -225,6 +266,8 @@ private:
     // Runs nowhere, but its value has to be there; before Place the name may be a partial one.
     if (auto copy = dyn_cast<CopyOp>(root))
       return copy.getDevice().getName().matches(machine.nameOf(device)) ? 0 : notAllowed;
+    if (std::optional<double> seconds = plannedSeconds(ops, device))
+      return *seconds;
     double inside = 0;
     Work whole{0, 0,
                root->getNumResults() ? elementOf(root->getResult(0).getType()) : ElementType::f32};
@@ -243,6 +286,19 @@ private:
     }
     whole.bytes = std::min(whole.bytes, outside);
     return inside + machine.costs.seconds(device, whole);
+  }
+
+  /// What the launches take that end with ops of the kernel, none for what is moved nowhere.
+  std::optional<double> plannedSeconds(const KernelGroup &ops, uint32_t device) const {
+    std::optional<double> sum;
+    for (Operation *op : ops) {
+      if (!mayRun(op, device))
+        return notAllowed;
+      const PlannedOp *planned = op->getNumRegions() ? nullptr : plannedOf(op, device);
+      if (planned)
+        sum = sum.value_or(0) + (planned->seconds.empty() ? 0 : planned->seconds[device]);
+    }
+    return sum;
   }
 
   /// How often an op in a region of `whole` runs, as far as loops say. The first region of a loop
@@ -322,7 +378,9 @@ private:
 
   const MachineModel &machine;
   PlacementGraph &graph;
+  func::FuncOp func;
   MayRun mayRun;
+  const Probe *probe;
   DenseMap<Value, uint32_t> values;
   std::vector<uint64_t> bound; ///< by device: inputs and outputs, which its limit has to hold too
   llvm::StringMap<uint32_t> groups;    ///< by name, as they were first
@@ -331,6 +389,47 @@ private:
 } // namespace
 
 PlacementGraph::PlacementGraph(const MachineModel &machine, func::FuncOp func, func::FuncOp homes,
-                               MayRun mayRun, bool fuse) {
-  GraphBuilder(machine, *this, mayRun).build(func, homes, fuse);
+                               MayRun mayRun, bool fuse, const Probe *probe) {
+  GraphBuilder(machine, *this, func, mayRun, probe).build(homes, fuse);
+}
+
+/// What the ops of a task take together there; nothing where one of them is not known.
+static std::optional<double> knownSeconds(const Probe &probe, StringRef function,
+                                          ArrayRef<Operation *> ops, uint32_t device) {
+  double sum = 0;
+  for (Operation *op : ops) {
+    auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+    const PlannedOp *planned =
+        name && op->getNumRegions() == 0 ? probe.find(function, name, device) : nullptr;
+    if (!planned)
+      return std::nullopt;
+    sum += planned->seconds.empty() ? 0 : planned->seconds[device];
+  }
+  return sum;
+}
+
+void PlacementGraph::learn(const Probe &probe, StringRef function,
+                           const placement::AutoPlacement &placement) {
+  std::vector<uint32_t> sources(problem.values.size(), noIndex);
+  for (auto [v, value] : llvm::enumerate(problem.values))
+    sources[v] = value.home;
+  for (auto [task, device] : llvm::zip(problem.tasks, placement.devices))
+    for (uint32_t value : task.outputs)
+      sources[value] = device;
+  // Where a value crosses a border in this plan, what turning it takes is in the kernels now.
+  auto forgetTurning = [&](uint32_t value, uint32_t device) {
+    if (std::vector<double> &turning = problem.values[value].turning; !turning.empty())
+      turning[device] = 0;
+  };
+  for (auto [t, device] : llvm::enumerate(placement.devices)) {
+    AutoTask &task = problem.tasks[t];
+    if (std::optional<double> seconds = knownSeconds(probe, function, tasks[t], device))
+      task.seconds[device] = *seconds;
+    for (uint32_t value : task.inputs)
+      if (sources[value] != device) {
+        forgetTurning(value, device);
+        if (sources[value] != noIndex)
+          forgetTurning(value, sources[value]);
+      }
+  }
 }

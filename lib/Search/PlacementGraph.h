@@ -33,11 +33,19 @@ struct MachineModel {
 /// Whether the kernel table has the op for that device.
 bool hasKernelOn(const MachineModel &machine, mlir::Operation *op, uint32_t device);
 
+class Probe;
+
 struct PlacementGraph {
   /// Ops that may run on no common device stay apart; with `fuse` off, all do. `homes` is the
   /// function whose arguments and results say where they are: this one, or a copy that was placed.
+  /// Where plans were probed, tasks take what their kernels take there, and what is made at load is
+  /// a constant; else ops take what they take alone.
   PlacementGraph(const MachineModel &machine, mlir::func::FuncOp func, mlir::func::FuncOp homes,
-                 MayRun mayRun, bool fuse);
+                 MayRun mayRun, bool fuse, const Probe *probe = nullptr);
+
+  /// Takes over what the probe has learned of tasks where the placement has them.
+  void learn(const Probe &probe, llvm::StringRef function,
+             const placement::AutoPlacement &placement);
 
   placement::AutoProblem problem;
   std::vector<ConstantOp> constants; ///< by value; null for what is no constant of the graph

@@ -8,6 +8,7 @@
 #include "PlacementSearch.h"
 
 #include "gantry/Analysis/Copies.h"
+#include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Support/Format.h"
 
@@ -21,6 +22,14 @@ using placement::AutoPlacement;
 using placement::AutoProblem;
 using placement::AutoSchedule;
 using placement::notAllowed;
+
+/// Tasks that local search may simulate for each unit of effort: as many runs of the graph, but no
+/// less in all than of a small one, and no more than of one that is large; the largest get a few
+/// runs all the same.
+static uint64_t visitsPerEffort(uint64_t tasks) {
+  constexpr uint64_t runs = 400, least = 300'000, most = 3'000'000, fewestRuns = 30;
+  return std::max(std::clamp(runs * tasks, least, most), fewestRuns * tasks);
+}
 
 //===----------------------------------------------------------------------===//
 // Predictions
@@ -170,7 +179,7 @@ static CopyBudget budgetOf(func::FuncOp func, const CompileOptions &options) {
 bool PlacementSearch::leaveLoops(ModuleOp module) {
   MachineModel machine(module);
   Homes homes(module);
-  size_t before = barred.size();
+  const size_t numBefore = barred.size();
   auto bar = [&](func::FuncOp func, Operation *nested, CopyDirection direction) {
     auto name = nested->getAttrOfType<StringAttr>(kNameAttr);
     std::optional<uint32_t> at = machine.find(nested->getAttrOfType<DeviceAttr>(kSearchAttr));
@@ -189,7 +198,11 @@ bool PlacementSearch::leaveLoops(ModuleOp module) {
             .findAncestorOpInBlock(*CopyOp(copy.op))
             ->walk([&](KernelOpInterface nested) { bar(func, nested, *copy.direction); });
   }
-  return barred.size() > before;
+  if (barred.size() == numBefore)
+    return false;
+  found.clear(); // what was found may not be any more
+  isPrepared = false;
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -297,16 +310,41 @@ void reorder(Block &block, const PlacementGraph &graph, const std::vector<uint32
 }
 } // namespace
 
-LogicalResult PlacementSearch::run(ModuleOp searched) {
+void PlacementSearch::prepare() {
   Fixed fixed;
-  module = searched;
-  found.clear();
+  isPrepared = true;
   if (failed(placeCopy(module, fixed)))
-    return success(); // the errors come when the module is placed
+    return; // the errors come when the module is placed
   MachineModel machine(module);
-  reserved.resize(machine.numDevices());
+  reserved.assign(machine.numDevices(), 0);
+  if (machine.numDevices() > 1 && !probe)
+    probe.emplace(machine, module, options, lowered);
   for (func::FuncOp func : publicFunctions(module))
-    if (failed(search(machine, func, fixed)))
+    addProblem(machine, func, fixed);
+}
+
+bool PlacementSearch::begin(ModuleOp searched, uint32_t devices) {
+  module = searched;
+  numDevices = devices;
+  if (!isPrepared)
+    prepare();
+  reserved.assign(reserved.size(), 0);
+  for (Found &one : found) {
+    if (devices < one.limits.size() && !placement::withFirstDevices(one.graph->problem, devices))
+      return false;
+    for (placement::AutoCandidate &candidate : one.outcome.candidates)
+      one.starts.push_back({"fewer devices", std::move(candidate.placement)});
+    one.outcome = {};
+    one.isSearched = false;
+  }
+  return true;
+}
+
+LogicalResult PlacementSearch::run() {
+  if (!isPrepared)
+    prepare();
+  for (Found &one : found)
+    if (failed(search(one)))
       return failure();
   return success();
 }
@@ -326,49 +364,135 @@ std::string whatIsOver(const AutoProblem &problem, const AutoSchedule &schedule)
   return text;
 }
 
-/// Writes the answer into the function's copy.
-void apply(const MachineModel &machine, const PlacementGraph &graph, const AutoPlacement &placement,
-           const std::vector<uint32_t> &written, const IRMapping &copies, Block &block) {
+/// What is made at load is made where it is read first, so that nobody else has to keep it.
+void suggestAsReaders(Block &block) {
+  for (Operation &op : llvm::reverse(block))
+    if (isa<KernelOpInterface>(op) && !op.hasAttr(kSearchAttr))
+      for (Operation *user : op.getUsers())
+        if (auto there = user->getAttrOfType<DeviceAttr>(kSearchAttr)) {
+          op.setAttr(kSearchAttr, there);
+          break;
+        }
+}
+
+/// Writes the answer into the function's copy; gives it in the order that it has there.
+AutoPlacement apply(const MachineModel &machine, const PlacementGraph &graph,
+                    const AutoPlacement &placement, const std::vector<uint32_t> &written,
+                    const IRMapping &copies, Block &block) {
   for (auto [ops, device] : llvm::zip(graph.tasks, placement.devices)) {
     auto suggestion = DeviceAttr::get(block.getParentOp()->getContext(), machine.nameOf(device));
     for (Operation *op : ops)
       copies.lookup(op)->walk(
           [&](KernelOpInterface nested) { nested->setAttr(kSearchAttr, suggestion); });
   }
+  suggestAsReaders(block);
   auto host = DeviceAttr::get(block.getParentOp()->getContext(), machine.nameOf(machine.host));
   for (auto [value, isStreamed] : llvm::enumerate(placement.streamed))
     if (isStreamed)
       copies.lookup(ConstantOp(graph.constants[value]).getOperation())->setAttr(kSearchAttr, host);
-  // The graph's own order is kept where it does as well.
+  // The graph's own order is kept where it does as well, but for what is made of nothing: that
+  // is made where it is read, lest it be held.
   AutoPlacement inOrder = placement;
   inOrder.order = written;
   AutoSchedule asWritten = placement::simulate(graph.problem, inOrder);
   AutoSchedule asFound = placement::simulate(graph.problem, placement);
-  if (asWritten.seconds > asFound.seconds * (1 + 1e-6) || !fits(graph.problem, asWritten))
-    reorder(block, graph, placement.order, copies);
+  const bool isWorse = asWritten.seconds > asFound.seconds * (1 + 1e-6);
+  const AutoPlacement &best = isWorse || !fits(graph.problem, asWritten) ? placement : inOrder;
+  reorder(block, graph, best.order, copies);
+  return best;
 }
 } // namespace
 
 const AutoPlacement &PlacementSearch::Found::candidate(size_t number) const {
-  return number == 0 || number > outcome.others.size() ? outcome.placement
-                                                       : outcome.others[number - 1];
+  if (number == PlacementSearch::byDefault)
+    return byDefault;
+  if (number == PlacementSearch::byFollowing)
+    return byFollowing;
+  if (number == PlacementSearch::unlimited)
+    return outcome.unlimited.placement;
+  return outcome.candidates[std::min(number, outcome.candidates.size() - 1)].placement;
 }
 
 size_t PlacementSearch::numCandidates() const {
-  size_t others = 0;
+  size_t count = 1;
   for (const Found &one : found)
-    others = std::max(others, one.outcome.others.size());
-  return 1 + others;
+    count = std::max(count, one.outcome.candidates.size());
+  return count;
 }
 
-OwningOpRef<ModuleOp> PlacementSearch::suggest(size_t candidate) const {
+bool PlacementSearch::areAlike(size_t a, size_t b) const {
+  return llvm::all_of(found, [&](const Found &one) {
+    return one.candidate(a).devices == one.candidate(b).devices;
+  });
+}
+
+bool PlacementSearch::isWithinLimits(size_t candidate) const {
+  return llvm::all_of(found, [&](const Found &one) {
+    const AutoProblem &problem = one.graph->problem;
+    return ::fits(problem, placement::simulate(problem, one.candidate(candidate)));
+  });
+}
+
+double PlacementSearch::secondsOf(size_t candidate) const {
+  double seconds = 0;
+  for (const Found &one : found)
+    seconds += placement::simulate(one.graph->problem, one.candidate(candidate)).seconds;
+  return seconds;
+}
+
+double PlacementSearch::secondsSuggested() const {
+  double seconds = 0;
+  for (const Found &one : found)
+    seconds += placement::simulate(one.graph->problem, one.suggested).seconds;
+  return seconds;
+}
+
+uint64_t PlacementSearch::hashSuggested() const {
+  llvm::hash_code hash = 0;
+  for (const Found &one : found) {
+    const AutoPlacement &placement = one.suggested;
+    hash = llvm::hash_combine(hash, llvm::hash_combine_range(placement.devices),
+                              llvm::hash_combine_range(placement.order),
+                              llvm::hash_combine_range(placement.streamed));
+  }
+  return hash;
+}
+
+/// What the layout of memory lost there.
+static void learnLost(const MachineModel &machine, ModuleOp planned, AutoProblem &problem) {
+  for (auto arena : planned.getOps<commands::ArenaOp>())
+    if (auto lost = arena->getAttrOfType<IntegerAttr>(memory::kLostAttr))
+      if (auto device = planned.lookupSymbol<commands::DeviceOp>(arena.getDeviceAttr().getAttr()))
+        if (std::optional<uint32_t> number = machine.find(device.getDevice())) {
+          problem.leastSpare.resize(problem.numDevices());
+          uint32_t &least = problem.leastSpare[*number];
+          if (const auto seen = static_cast<uint32_t>(lost.getInt()))
+            least = least ? std::min(least, seen) : seen;
+        }
+}
+
+void PlacementSearch::learn(ModuleOp planned, size_t candidate) {
+  if (!probe)
+    return;
+  probe->learn(module, planned);
+  for (Found &one : found) {
+    one.graph->learn(*probe, one.func.getSymName(), one.candidate(candidate));
+    learnLost(MachineModel(module), planned, one.graph->problem);
+  }
+}
+
+bool PlacementSearch::fits() const {
+  return llvm::all_of(found, [](const Found &one) { return one.outcome.fits; });
+}
+
+OwningOpRef<ModuleOp> PlacementSearch::suggest(size_t candidate) {
   IRMapping copies;
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(ModuleOp(module)->clone(copies)));
   MachineModel machine(*copy);
-  for (const Found &one : found) {
+  for (Found &one : found) {
     auto func = cast<func::FuncOp>(copies.lookup(func::FuncOp(one.func).getOperation()));
-    apply(machine, *one.graph, one.candidate(candidate), one.written, copies,
-          func.getBody().front());
+    one.suggested = apply(machine, *one.graph, one.candidate(candidate), one.byDefault.order,
+                          copies, func.getBody().front());
   }
   return copy;
 }
@@ -395,8 +519,8 @@ AutoPlacement PlacementSearch::asPlaced(const MachineModel &machine, const Place
   return placed;
 }
 
-LogicalResult PlacementSearch::search(const MachineModel &machine, func::FuncOp func,
-                                      const Fixed &fixed) {
+void PlacementSearch::addProblem(const MachineModel &machine, func::FuncOp func,
+                                 const Fixed &fixed) {
   auto fixedAt = [&](Operation *op) -> std::optional<uint32_t> {
     const FixedEntry *entry = Fixed::find(fixed.ops, func, op);
     return entry && entry->isFixed ? std::optional(entry->device) : std::nullopt;
@@ -408,27 +532,63 @@ LogicalResult PlacementSearch::search(const MachineModel &machine, func::FuncOp 
   Choices choices(machine, fixedAt, isBarred);
   auto graph = std::make_unique<PlacementGraph>(
       machine, func, fixed.placed.get().lookupSymbol<func::FuncOp>(func.getSymName()),
-      [&](Operation *op, uint32_t d) { return choices.mayRun(op, d); }, options.fuse);
-  AutoProblem &problem = graph->problem;
-  for (auto [limit, taken] : llvm::zip(problem.limits, reserved))
-    if (limit)
-      limit = std::max<uint64_t>(limit - std::min(limit, taken), 1);
-  problem.setBudget(machine.topology, budgetOf(func, options));
-
+      [&](Operation *op, uint32_t d) { return choices.mayRun(op, d); }, options.fuse,
+      probe ? &*probe : nullptr);
+  graph->problem.setBudget(machine.topology, budgetOf(func, options));
   AutoPlacement baseline = asPlaced(machine, *graph, func, fixed.ops);
-  std::vector<placement::AutoStart> starts{{"default", baseline}};
-  if (!fixed.following.empty())
-    starts.push_back({"follow", asPlaced(machine, *graph, func, fixed.following)});
+  Found one{func, nullptr, graph->problem.limits, baseline, baseline, "", {{"default", baseline}},
+            {},   false};
+  if (!fixed.following.empty()) {
+    one.byFollowing = asPlaced(machine, *graph, func, fixed.following);
+    one.starts.push_back({"follow", one.byFollowing});
+  }
+  one.graph = std::move(graph);
+  one.compared = comparison(one, fixed, baseline);
+  found.push_back(std::move(one));
+}
+
+/// In terms of so many devices, of which it uses no more than the first.
+static void setDevices(placement::AutoPlacement &placement, uint32_t devices) {
+  if (!placement.spare.empty())
+    placement.spare.resize(devices);
+}
+
+static void setDevices(placement::AutoOutcome &outcome, uint32_t devices) {
+  setDevices(outcome.placement, devices);
+  setDevices(outcome.unlimited.placement, devices);
+  for (placement::AutoCandidate &candidate : outcome.candidates)
+    setDevices(candidate.placement, devices);
+}
+
+LogicalResult PlacementSearch::search(Found &one) {
+  AutoProblem &whole = one.graph->problem;
+  for (auto [limit, own, taken] : llvm::zip(whole.limits, one.limits, reserved))
+    limit = own ? std::max<uint64_t>(own - std::min(own, taken), 1) : 0;
+  const uint32_t all = whole.numDevices();
+  std::optional<AutoProblem> part;
+  if (numDevices < all)
+    part = placement::withFirstDevices(whole, numDevices);
+  const AutoProblem &problem = part ? *part : whole;
+  std::vector<placement::AutoStart> starts;
+  for (placement::AutoStart start : one.starts)
+    if (llvm::all_of(start.placement.devices,
+                     [&](uint32_t device) { return device < problem.numDevices(); })) {
+      setDevices(start.placement, problem.numDevices());
+      starts.push_back(std::move(start));
+    }
   placement::AutoOptions effort;
-  effort.maxSteps = options.searchSteps;
-  auto outcome = placement::searchPlacement(problem, effort, starts);
+  effort.maxVisits = options.effort * visitsPerEffort(problem.tasks.size());
+  setDevices(one.outcome, problem.numDevices());
+  auto outcome =
+      placement::searchPlacement(problem, effort, starts, one.isSearched ? &one.outcome : nullptr);
   if (!outcome)
-    return func.emitError() << outcome.status().message();
+    return one.func.emitError() << outcome.status().message();
   Status judged = placement::validateSchedule(problem, outcome->placement, outcome->schedule);
   if (outcome->fits && !judged.ok())
-    return func.emitError() << judged.message();
-  found.push_back({func, std::move(graph), baseline.order, outcome.take(), ""});
-  found.back().compared = comparison(found.back(), fixed, baseline);
+    return one.func.emitError() << judged.message();
+  one.outcome = outcome.take();
+  one.isSearched = true;
+  setDevices(one.outcome, all);
   return success();
 }
 
@@ -456,53 +616,96 @@ static std::string triedInWords(const placement::AutoOutcome &outcome) {
   for (const placement::AutoTried &tried : outcome.tried)
     text += (text.empty() ? "" : ", ") + tried.name + " " +
             (tried.seconds == notAllowed ? "does not fit" : inWords(tried.seconds));
-  return text + ", then " + std::to_string(outcome.moves) + " moves";
+  return text;
 }
 
-std::vector<std::string> PlacementSearch::findings(size_t candidate, double seconds) const {
+/// From where, and by which moves, it came to what it is.
+static std::string wonInWords(const placement::AutoCandidate &candidate) {
+  std::string text = " from " + candidate.start;
+  for (const placement::AutoGain &gain : candidate.gains)
+    text += (&gain == &candidate.gains.front() ? " by " : ", ") + std::to_string(gain.moves) + " " +
+            gain.kind + (gain.seconds < 0 ? " +" : " -") + inWords(std::abs(gain.seconds));
+  return text;
+}
+
+/// How many kernels each device has, and what comes to them in each run.
+static std::string placedInWords(const MachineModel &machine, const AutoPlacement &placement) {
+  std::string text = "; kernels:";
+  for (uint32_t d = 0; d < machine.numDevices(); ++d)
+    if (auto count = llvm::count(placement.devices, d))
+      text += " " + machine.nameOf(d).shortStr() + " " + std::to_string(count);
+  if (auto streamed = llvm::count(placement.streamed, 1))
+    text += "; " + std::to_string(streamed) +
+            (streamed == 1 ? " weight stays on the host and comes in each run"
+                           : " weights stay on the host and come in each run");
+  return text;
+}
+
+std::string PlacementSearch::finding(const Found &one, size_t candidate, double seconds,
+                                     bool isRepaired) const {
+  const AutoProblem &problem = one.graph->problem;
+  const placement::AutoOutcome &outcome = one.outcome;
+  const double believed = placement::simulate(problem, one.suggested).seconds;
+  std::string text = "automatic placement of '" + func::FuncOp(one.func).getSymName().str() +
+                     "': predicted step " + inWords(seconds > 0 ? seconds : believed);
+  if (isRepaired)
+    text += " (a repair)";
+  else if (seconds > 0)
+    text += " (the search predicted " + inWords(believed) + ")";
+  text += ", lower bound " + inWords(outcome.lowerBound) + one.compared +
+          placedInWords(MachineModel(module), one.candidate(candidate));
+  if (outcome.unlimited.seconds < outcome.schedule.seconds * (1 - 1e-3))
+    text += "; without limits " + inWords(outcome.unlimited.seconds);
+  if (problem.numDevices() > 1)
+    text += "; tried: " + triedInWords(outcome);
+  if (candidate < outcome.candidates.size() && problem.numDevices() > 1)
+    text += "; found" + wonInWords(outcome.candidates[candidate]);
+  if (!outcome.fits)
+    text += problem.budgets.empty()
+                ? "; nothing was found that is within the limits"
+                : "; nothing was found that is within the limits and the copy budget";
+  return text;
+}
+
+std::vector<std::string> PlacementSearch::findings(size_t candidate, double seconds,
+                                                   bool isRepaired) const {
+  std::vector<std::string> texts;
+  for (const Found &one : found)
+    texts.push_back(finding(one, candidate, found.size() == 1 ? seconds : 0, isRepaired));
+  return texts;
+}
+
+std::vector<std::string> PlacementSearch::pricesOfMemory() const {
+  constexpr double mebibyte = 1 << 20;
+  MachineModel machine(module);
   std::vector<std::string> texts;
   for (const Found &one : found) {
     const AutoProblem &problem = one.graph->problem;
-    const AutoPlacement &placement = one.candidate(candidate);
-    const bool isOne = found.size() == 1 && seconds > 0;
-    MachineModel machine(module);
-    std::string text = "automatic placement of '" + func::FuncOp(one.func).getSymName().str() +
-                       "': predicted step " +
-                       inWords(isOne ? seconds : placement::simulate(problem, placement).seconds) +
-                       ", lower bound " + inWords(one.outcome.lowerBound) + one.compared +
-                       "; kernels:";
-    for (uint32_t d = 0; d < machine.numDevices(); ++d)
-      if (auto count = llvm::count(placement.devices, d))
-        text += " " + machine.nameOf(d).shortStr() + " " + std::to_string(count);
-    if (auto streamed = llvm::count(placement.streamed, 1))
-      text += "; " + std::to_string(streamed) +
-              (streamed == 1 ? " weight stays on the host and comes in each run"
-                             : " weights stay on the host and come in each run");
-    if (one.outcome.unlimited < one.outcome.schedule.seconds * (1 - 1e-3))
-      text += "; without limits " + inWords(one.outcome.unlimited) +
-              "; tried: " + triedInWords(one.outcome);
     if (!one.outcome.fits)
-      text += problem.budgets.empty()
-                  ? "; nothing was found that is within the limits"
-                  : "; nothing was found that is within the limits and the copy budget";
-    texts.push_back(text);
+      continue;
+    std::string text;
+    const auto prices = placement::priceMemory(problem, one.outcome.placement);
+    for (auto [d, price] : llvm::enumerate(prices))
+      if (problem.limits[d])
+        text += (text.empty() ? "" : "; ") + machine.nameOf(d).shortStr() + " " +
+                inWords(price.more * mebibyte) + " less for a MiB more, " +
+                (price.less == notAllowed ? "nothing found"
+                                          : inWords(price.less * mebibyte) + " more") +
+                " for a MiB less";
+    if (!text.empty())
+      texts.push_back("what memory is worth to '" + func::FuncOp(one.func).getSymName().str() +
+                      "': " + text);
   }
   return texts;
 }
 
-bool PlacementSearch::tightenLimits(ModuleOp module) {
-  std::map<StringRef, uint64_t> planned;
-  for (auto arena : module.getOps<commands::ArenaOp>())
-    planned[arena.getDevice()] += arena.getSize();
+bool PlacementSearch::tightenLimits(ArrayRef<int64_t> missing) {
+  constexpr int64_t packing = 500; // one part in so many may be lost between buffers
   bool isOver = false;
-  uint32_t d = 0;
-  for (auto device : module.getOps<commands::DeviceOp>()) {
-    uint64_t limit = device.getLimit(), bytes = planned[device.getSymName()];
-    if (limit && bytes > limit && d < reserved.size()) {
+  for (auto [taken, bytes] : llvm::zip(reserved, missing))
+    if (bytes > 0) {
+      taken += bytes + bytes / packing + 1;
       isOver = true;
-      reserved[d] += bytes - limit + limit / 100; // a hundredth for what packing may lose
     }
-    ++d;
-  }
   return isOver;
 }

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,16 @@ struct AutoValue {
   uint32_t home = noIndex;
   /// On every device that reads it before the step, and in its memory, unless it is streamed.
   bool isConstant = false;
+  /// Values of one number that are made on one device lie in the same bytes: parts of a whole, or
+  /// a result in the place of an operand. noIndex: in bytes of its own.
+  uint32_t buffer = noIndex;
+  /// It is the whole or a part of one; else it has bytes of its own where it is copied from, since
+  /// nothing may then be written in its place.
+  bool isPart = false;
+  /// By device: seconds that it takes there to bring the value from the layout in which it is
+  /// copied into the one in which it is read, before its first reader, or back, behind its maker.
+  /// Empty: none anywhere.
+  std::vector<double> turning = {};
 };
 
 /// One kernel.
@@ -46,7 +57,8 @@ struct AutoTask {
   uint64_t key = 0;              ///< what the task is (op, attributes), but never its name
 };
 
-/// A value that must be on a device at the end.
+/// A value that must be on a device at the end. Where it is made there, it is made in the caller's
+/// memory.
 struct AutoEnd {
   uint32_t value = 0;
   uint32_t device = 0;
@@ -68,6 +80,9 @@ struct AutoProblem {
   std::vector<AutoValue> values;
   std::vector<AutoTask> tasks;
   std::vector<AutoEnd> ends;
+  /// By device: one part in so many of the room for streams that is free at least, as plans showed;
+  /// 0: none. Empty: none anywhere.
+  std::vector<uint32_t> leastSpare = {};
 
   uint32_t numDevices() const { return static_cast<uint32_t>(limits.size()); }
   const AutoLink &link(uint32_t from, uint32_t to) const {
@@ -93,9 +108,10 @@ struct AutoPlacement {
   /// By value, 1 for constants that stay at their home and are copied in each step to the other
   /// devices that read them, into transient memory. Empty: none.
   std::vector<char> streamed = {};
-  /// By device: how many tasks before its first reader there a streamed constant may begin to
-  /// come. Empty: from the beginning of the step.
-  std::vector<uint32_t> ahead = {};
+  /// Streamed constants come as early as there is room for them, by the order of the tasks. By
+  /// device: one part in so many of the room is left free, since what else comes may come earlier
+  /// than by that order; 0: none. Empty: none anywhere.
+  std::vector<uint32_t> spare = {};
 };
 
 struct AutoCopy {
@@ -131,16 +147,17 @@ bool fitsBudgets(const AutoProblem &problem, const AutoSchedule &schedule);
 Status validateSchedule(const AutoProblem &problem, const AutoPlacement &placement,
                         const AutoSchedule &schedule);
 
-/// No placement takes fewer seconds: the larger of the longest path, each value taking the best
-/// way for itself, and the work that even a perfect division leaves to the busiest device.
+/// No placement takes fewer seconds: the largest of the longest path, each value taking the best
+/// way for itself; the work that even a perfect division leaves to the busiest device; and the
+/// Lagrangian bound of both together with what constants are over the limits, which comes in each
+/// step through the devices' queues or makes tasks go elsewhere.
 double lowerBound(const AutoProblem &problem);
 
 struct AutoOptions {
-  uint32_t maxSteps = 2000; ///< placements that local search may try
-  /// Tasks that it may simulate in all, so that time stays linear in the size of the graph.
-  uint64_t maxVisits = 20'000'000;
+  /// Tasks that local search may simulate in all: what its time goes by, on any machine.
+  uint64_t maxVisits = 2'400'000;
   /// Fewer devices win unless more are better by this part.
-  double worthwhile = 1e-3;
+  double worthwhile = 1e-6;
 };
 
 /// A placement to begin with, by its name.
@@ -155,14 +172,29 @@ struct AutoTried {
   double seconds = notAllowed; ///< infinite: none of them is within limits and budgets
 };
 
+/// What moves of one kind won on the way to a placement.
+struct AutoGain {
+  std::string kind; ///< "borders", "streams", ...
+  uint32_t moves = 0;
+  double seconds = 0; ///< of a step; moves that make it fit may cost some
+};
+
+/// A placement that was found.
+struct AutoCandidate {
+  std::string start; ///< where the search began: "one device", "pieces", ...
+  AutoPlacement placement;
+  double seconds = 0;               ///< of a step
+  std::vector<AutoGain> gains = {}; ///< since the start, by kind
+};
+
 struct AutoOutcome {
   AutoPlacement placement;
   AutoSchedule schedule;
-  /// Where limits make it slower: others that are within them, of other kinds, the best first. How
-  /// memory is laid out may make one of them the better plan.
-  std::vector<AutoPlacement> others;
+  /// It and others that are within limits and budgets, best first and of several kinds: how memory
+  /// is laid out may make one of them the better plan. Where none is, it alone.
+  std::vector<AutoCandidate> candidates;
   double lowerBound = 0;
-  double unlimited = 0;         ///< seconds of the best that was found for devices without limits
+  AutoCandidate unlimited;      ///< the best that was found for devices without limits
   bool fits = false;            ///< else the placement is the one least over limits and budgets
   std::string start;            ///< where the search began: "one device", "pieces", ...
   std::vector<AutoTried> tried; ///< the starts as they were, before moves
@@ -170,10 +202,26 @@ struct AutoOutcome {
   uint32_t moves = 0;           ///< and took
 };
 
-/// Searches. Deterministic; depends on names and numbering of nothing: equal structure gives equal
-/// placements (spec P12). The result is never predicted to be slower than any of `starts` that is
-/// within limits and budgets. Errors: those of checkProblem.
+/// Searches. Deterministic; depends on names and numbering of nothing but devices: equal structure
+/// gives equal placements (spec P12). The result is never predicted to be slower than any of
+/// `starts` that is within limits and budgets. `before`: what was found for the same problem with
+/// other limits; what would be without any is not searched for again. Errors: those of
+/// checkProblem.
 Expected<AutoOutcome> searchPlacement(const AutoProblem &problem, const AutoOptions &options = {},
-                                      std::span<const AutoStart> starts = {});
+                                      std::span<const AutoStart> starts = {},
+                                      const AutoOutcome *before = nullptr);
+
+/// Seconds of a step that a byte more under the limit of a device is predicted to save, and that a
+/// byte less would cost: infinite where nothing was found that fits then.
+struct AutoPrice {
+  double more = 0, less = 0;
+};
+
+/// By device, from a placement that fits; of one without limit 0. A short search with limits that
+/// are a little larger and smaller: deterministic, too.
+std::vector<AutoPrice> priceMemory(const AutoProblem &problem, const AutoPlacement &placement);
+
+/// The problem on its first devices alone; nothing where it needs others.
+std::optional<AutoProblem> withFirstDevices(const AutoProblem &problem, uint32_t count);
 
 } // namespace gantry::placement

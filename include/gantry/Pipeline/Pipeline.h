@@ -64,6 +64,21 @@ enum class Chains : uint8_t {
   memory, ///< where it takes memory off as well
 };
 
+/// What is to take bytes off one device (docs/MemoryPlanning.md).
+struct DeviceRepair {
+  int64_t streamed = 0;   ///< bytes of weights that each run copies
+  int64_t pieces = 0;     ///< of the batch, where most is held
+  int64_t recomputed = 0; ///< bytes of values that are computed again rather than held
+  int64_t swapped = 0;    ///< bytes of values that wait on the host
+  int64_t moved = 0;      ///< bytes of weights whose ops run elsewhere
+  int64_t movedTo = 0;    ///< number of the logical device where
+
+  bool operator==(const DeviceRepair &) const = default;
+};
+
+/// A row for each logical device; none: nothing is done.
+using MemoryRepair = std::vector<DeviceRepair>;
+
 /// Everything that decides what a graph is compiled to; nothing else does. Text and files have been
 /// read when there are CompileOptions.
 struct CompileOptions {
@@ -87,18 +102,13 @@ struct CompileOptions {
   bool explicitCopies = false;    ///< an op whose operands are elsewhere is an error
   CopyBudget maxCopy;
   std::optional<ReplicaList> replicate;
-  bool fixOverLimit = false;       ///< look for a plan that fits where the first one does not
-  std::vector<int64_t> streamed;   ///< bytes of weights that each run copies, by logical device
-  std::vector<int64_t> pieces;     ///< of the batch where most is held, by logical device
-  std::vector<int64_t> recomputed; ///< bytes of values not to be held, by logical device
-  std::vector<int64_t> swapped;    ///< bytes of values that wait on the host, by logical device
-  std::vector<int64_t> moved;      ///< bytes of ops that run elsewhere, by logical device
-  std::vector<int64_t> movedTo;    ///< number of the logical device where, for each
-  bool ownProducts = false;        ///< what --libraries=auto leaves to a library is not left to it
-  bool keepOnce = false;       ///< weights that are read plain as well have no layout of their own
-  std::string largestBatch;    ///< the open dimension to find the largest size of; empty: none
-  bool firstReplica = false;   ///< one device for each gantry.replicate, to compare with
-  unsigned searchSteps = 2000; ///< of local search in automatic placement
+  bool fixOverLimit = false; ///< look for a plan that fits where the first one does not
+  MemoryRepair repair;       ///< lib/Search fills it in
+  bool ownProducts = false;  ///< what --libraries=auto leaves to a library is not left to it
+  bool keepOnce = false;     ///< weights that are read plain as well have no layout of their own
+  std::string largestBatch;  ///< the open dimension to find the largest size of; empty: none
+  bool firstReplica = false; ///< one device for each gantry.replicate, to compare with
+  unsigned effort = 8;       ///< of automatic placement: moves and plans that it may try
 
   std::vector<std::string> targets;    ///< that the devices of the topology have; none: not known
   std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
@@ -117,8 +127,9 @@ struct CompileOptions {
   bool withWeights = false; ///< put constants into the text of stopAfter, however large
   bool fuse = true;
   Chains chains = Chains::time;
-  bool reuse = true; ///< a byte may hold one value after the other
-  bool once = true;  ///< what depends on constants alone is computed when the plan is loaded
+  bool gateCopies = true; ///< where memory is short, copies come when there is room for them
+  bool reuse = true;      ///< a byte may hold one value after the other
+  bool once = true;       ///< what depends on constants alone is computed when the plan is loaded
   bool checkIndices = false; ///< an index out of range ends the run
   bool verifyEach = false;   ///< verify after every pass, not only between phases
   bool printIR = false;      ///< print the IR after every pass to standard error
