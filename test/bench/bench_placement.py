@@ -1,49 +1,87 @@
 #!/usr/bin/python3
-"""Automatic placement against the alternatives that a person has, on simulated GPUs.
+"""Automatic placement against the alternatives that there are, on simulated GPUs.
 
-For each network, number of GPUs, speeds, links and limits: the predicted step of `--placement=auto`, and of what else one
-could do: the default policy, `follow`, one GPU, the CPU alone, the default policy repaired (`--over-limit=fix`), and the
-function cut by hand into one contiguous piece for each GPU, at several places and in both orders. Limits are parts of what the
-network takes on one GPU. Prints a row for each configuration: auto's time over that of the best alternative, who that was,
-and how far the plan's own clock is from what the search predicted.
+192 configurations: six networks, 2 and 4 GPUs, equally fast or every second one half as fast, links of PCIe or NVLink, and
+of what the network takes on one GPU all, 70, 50 and 35 % as the limit of each. 80 rows of random layered graphs: 20 graphs,
+2 and 4 GPUs, without limits and with half of what one GPU would need, by turns with the other links and speeds. For each row
+the predicted step of the plan of `--placement=auto` and of each alternative:
 
-Usage: bench_placement.py --build-dir BUILD [--models FILE,...] [--gpus 2,4] [--limits 100,70,50,35] [--links pcie,nvlink]
-       [--speeds equal,half] [--cuts N] [--jobs N] [--json FILE]
-Exit status 1 when auto is slower than an alternative by more than a hundredth, or finds no plan where one is.
+  default, follow  the other policies
+  one GPU, CPU     all ops on the first GPU alone; on the host
+  repaired         the default policy with --over-limit=fix
+  one GPU fewer    --placement=auto with a GPU less
+  cuts             contiguous pieces of the kernels in order, one for each GPU: every cut, in every order of fast and slow
+                   GPUs, is estimated (kernels, and copies where it cuts); of the best the plans are made
+  HEFT, CPOP, m-SCT  list schedulers of the literature (list_schedulers.py)
+
+Prints a row for each: auto's time over that of the best alternative, who that was, and how far the plan is from what the
+search predicted. Networks of make_models.py want PyTorch (or their files, in the folder that GANTRY_MADE_MODELS names).
+
+Usage: bench_placement.py --build-dir BUILD [--models NAME,...] [--gpus 2,4] [--limits 100,70,50,35] [--links pcie,nvlink]
+       [--speeds equal,half] [--graphs N] [--cuts N] [--jobs N] [--json FILE] [--write PAGE]
+Exit status 1 when auto is slower than an alternative, or finds no plan where one is, or a plan is off what was predicted by
+more than a hundredth, or more GPUs make it slower.
 """
 
 import argparse
 import concurrent.futures
+import datetime
 import itertools
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import cases  # noqa: E402
+import list_schedulers  # noqa: E402
+import placement_graphs  # noqa: E402
 
 LINKS = {"pcie": (12e9, 1e-5), "nvlink": (300e9, 1e-5)}  # bytes a second, seconds
-SLACK = 1.01  # predictions within this are the same
+NETWORKS = ("bert_base", "gpt2_small", "vit_b_16", "resnet50", "inception", "yolox_nano")
+GRAPHS = 20
+SAME = 1.0005  # predictions within this are the same
+OFF = 0.01  # of what was predicted
 
 
 class Tool:
+    """Calls the built tool; what is told of a graph is kept, so that rows with the same question ask once."""
+
     def __init__(self, build, scratch):
-        self.program, self.scratch, self.count = pathlib.Path(build) / "bin/gantry", pathlib.Path(scratch), itertools.count()
+        self.program, self.scratch = pathlib.Path(build).resolve() / "bin/gantry", pathlib.Path(scratch)
+        self.made, self.count, self.known = self.scratch, itertools.count(), {}
 
     def run(self, *arguments):
         done = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True)
         return done.returncode, done.stdout, done.stderr
 
     def explain(self, model, topology, *flags):
-        """What is told of a plan, or None where there is none."""
-        status, out, said = self.run("explain", model, "--json", f"--topology={topology}", *flags)
-        if status != 0:
-            return None
-        told = json.loads(out)
-        return {**told, **(told["functions"][0] if "functions" in told else {}), "said": said}
+        """What is told of a plan, or None where none is within the limits."""
+        key = (model, topology, flags)
+        if key not in self.known:
+            status, out, said = self.run("explain", model, "--json", f"--topology={topology}", *flags)
+            if status not in (0, 3):
+                print(f"explain {model} --topology={topology.stem} {' '.join(flags)}: status {status}, {said[-300:]}", flush=True)
+            told = json.loads(out) if status == 0 else None
+            self.known[key] = told and {**told, **told["functions"][0], "said": said}
+        return self.known[key]
 
-    def topology(self, gpus, speeds, link, limit=None):
-        """A file: a CPU and GPUs, each second one half as fast for `half`."""
+    def placed(self, model, topology, rules):
+        path = self.scratch / f"rules{next(self.count)}"
+        path.write_text("\n".join(f"name:{name}={device}" for name, device in rules) + "\n")
+        told = self.explain(model, topology, f"--place=@{path}")
+        path.unlink()
+        return told
+
+    def topology(self, gpus, speeds, link, limit=0):
+        """A file: a CPU and GPUs, every second one half as fast for `half`."""
+        path = self.scratch / f"{gpus}-{speeds}-{link}-{limit}.json"
+        if path.exists():
+            return path
         names = ",".join(["CPU:0", *(f"GPU:{i}" for i in range(gpus))])
         machine = json.loads(self.run("devices", "--json", f"--devices={names}", "--simulate")[1])
         bandwidth, latency = LINKS[link]
@@ -56,9 +94,20 @@ class Tool:
         for device in machine["logical"]:
             if limit and "GPU" in device["name"]:
                 device["limit"] = limit
-        path = self.scratch / f"topology{next(self.count)}.json"
-        path.write_text(json.dumps(machine))
+        part = path.with_suffix(f".{next(self.count)}")
+        part.write_text(json.dumps(machine))
+        part.rename(path)
         return path
+
+
+def network(tool, name):
+    """The file of a network, or Skip."""
+    if name == "inception":
+        return cases.shared("light/light_inception_v1.onnx")
+    if name == "yolox_nano":
+        placement_graphs.yolox_nano(tool.scratch / "yolox_nano.onnx")
+        return tool.scratch / "yolox_nano.onnx"
+    return pathlib.Path(name) if pathlib.Path(name).exists() else cases.made(tool, name, "GANTRY_MADE_MODELS")
 
 
 def taken(told, device="device:GPU:0"):
@@ -66,96 +115,237 @@ def taken(told, device="device:GPU:0"):
                for row in told["memory"] if row["device"].endswith(device))
 
 
-def cut_by_hand(tool, model, ops, topology, gpus, count):
-    """The best of contiguous pieces, as (seconds, what), or None where none fits."""
-    best = None
-    orders = [list(range(gpus)), list(reversed(range(gpus)))]
-    for part, order in itertools.product(range(1, count), orders):
-        # Pieces of equal length but for where the first one ends.
-        first = part / count * 2 / gpus
-        ends = [first + (1 - first) * i / (gpus - 1) for i in range(gpus)] if gpus > 1 else [1]
-        rules, piece = [], 0
-        for number, name in enumerate(ops):
-            while piece + 1 < gpus and number >= ends[piece] * len(ops):
-                piece += 1
-            rules.append(f"name:{name}=GPU:{order[piece]}")
-        path = tool.scratch / f"rules{next(tool.count)}"
-        path.write_text("\n".join(rules) + "\n")
-        told = tool.explain(model, topology, f"--place=@{path}")
-        if told and (best is None or told["predicted_seconds"] < best[0]):
-            best = (told["predicted_seconds"], f"cut at {first:.2f}, GPU:{order[0]} first")
-    return best
+#===------------------------------------------------------------------------===#
+# Alternatives
+#===------------------------------------------------------------------------===#
+
+def orders_of(gpus, speeds):
+    """The orders of GPUs that differ: which are slow is all that does."""
+    fast, slow = (range(0, gpus, 2), range(1, gpus, 2)) if speeds == "half" else (range(gpus), ())
+    for places in itertools.combinations(range(gpus), len(slow)):
+        left, right = iter(fast), iter(slow)
+        yield [f"GPU:{next(right) if place in places else next(left)}" for place in range(gpus)]
 
 
-def measure(tool, model, gpus, speeds, link, percent, cuts):
-    one = tool.explain(model, tool.topology(1, "equal", link))
-    limit = taken(one) * percent // 100
-    topology = tool.topology(gpus, speeds, link, limit)
-    single = tool.topology(1, speeds, link, limit)
-    seconds = {}
-    for name, where, flags in (("default", topology, []), ("follow", topology, ["--placement=follow"]),
-                               ("one GPU", single, []), ("CPU", topology, ["--place=*=CPU:0"]),
-                               ("repaired", topology, ["--over-limit=fix"]),
-                               ("one GPU fewer", tool.topology(gpus - 1, speeds, link, limit), ["--placement=auto"])):
-        if told := tool.explain(model, where, *flags):
-            seconds[name] = told["predicted_seconds"]
-    ops = [op["name"] for op in one["ops"]]
-    if cuts and (found := cut_by_hand(tool, model, ops, topology, gpus, cuts)):
-        seconds[found[1]] = found[0]
-    auto = tool.explain(model, topology, "--placement=auto")
-    said = re.search(r"predicted step ([\d.]+) (us|µs|ms|s)\b", auto["said"]) if auto else None
-    believed = float(said[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}[said[2]] if said else None
-    best = min(seconds, key=seconds.get) if seconds else None
-    return {"model": pathlib.Path(model).stem, "gpus": gpus, "speeds": speeds, "link": link, "percent": percent, "limit": limit,
-            "auto": auto and auto["predicted_seconds"], "believed": believed, "bound": auto and auto["lower_bound_seconds"],
-            "best": best, "alternatives": seconds}
+def cuts_of(tasks, gpus, steps=24):
+    """Tuples of places between tasks: all of them for two pieces, for more some `steps` by weights and time."""
+    if gpus == 2:
+        return [(cut,) for cut in range(1, len(tasks))]
+    share = lambda of: [sum(of(task) for task in tasks[:i]) / max(1e-30, sum(map(of, tasks))) for i in range(len(tasks) + 1)]
+    weights, seconds = share(lambda task: task.weights), share(lambda task: task.seconds["GPU:0"])
+    grid = sorted({min(range(len(tasks)), key=lambda i: abs(weights[i] + seconds[i] - 2 * step / steps))
+                   for step in range(1, steps)} - {0})
+    return list(itertools.combinations(grid, gpus - 1))
 
 
-def is_bad(row):
-    if row["best"] is None:
-        return False
-    return row["auto"] is None or row["auto"] > row["alternatives"][row["best"]] * SLACK
+def estimated_cuts(tasks, machine, gpus, speeds):
+    """(seconds, devices by task), the best first: kernels one after the other, and copies where pieces meet."""
+    crossing, most = [0] * (len(tasks) + 1), machine.limits.get("GPU:0") or float("inf")
+    for i, task in enumerate(tasks):
+        last = max(task.after, default=i)
+        for cut in range(i + 1, last + 1):
+            crossing[cut] += task.bytes
+    sums = {device: list(itertools.accumulate((task.seconds[device] for task in tasks), initial=0))
+            for device in machine.devices}
+    weights = list(itertools.accumulate((task.weights for task in tasks), initial=0))
+    found = []
+    for cuts in cuts_of(tasks, gpus):
+        ends = [0, *cuts, len(tasks)]
+        if any(weights[b] - weights[a] > most for a, b in zip(ends, ends[1:])):
+            continue
+        copies = sum(machine.copy(crossing[cut], 0, 1) for cut in cuts)
+        for order in orders_of(gpus, speeds):
+            seconds = sum(sums[d][b] - sums[d][a] for d, a, b in zip(order, ends, ends[1:]))
+            found.append((seconds + copies, cuts, order))
+    found.sort(key=lambda entry: entry[:2])
+    return [(f"cuts at {'/'.join(map(str, cuts))} of {len(tasks)}, {' '.join(order)}",
+             [order[sum(cut <= i for cut in cuts)] for i in range(len(tasks))]) for _, cuts, order in found]
+
+
+class Row:
+    """One configuration."""
+
+    def __init__(self, tool, name, model, gpus, speeds, link, percent, cuts):
+        self.tool, self.model, self.gpus, self.speeds, self.link, self.cuts = tool, model, gpus, speeds, link, cuts
+        one = tool.explain(model, tool.topology(1, "equal", link))
+        limit = taken(one) * percent // 100 if percent else 0
+        self.topology = tool.topology(gpus, speeds, link, limit)
+        self.told = {"name": name, "gpus": gpus, "speeds": speeds, "link": link, "percent": percent, "limit": limit}
+        self.alternatives = {}
+
+    def tasks(self):
+        """Kernels with their times on every device."""
+        free = self.tool.topology(2, self.speeds, self.link)
+        told = {device: self.tool.explain(self.model, free, f"--place=*={device}") for device in ("CPU:0", "GPU:1", "GPU:0")}
+        tasks = list_schedulers.read(told)
+        for task in tasks:
+            for i in range(2, self.gpus):
+                task.seconds[f"GPU:{i}"] = task.seconds[f"GPU:{i % 2}"]
+        return tasks
+
+    def offer(self, name, told):
+        if told and told["predicted_seconds"] < self.alternatives.get(name, float("inf")):
+            self.alternatives[name] = told["predicted_seconds"]
+
+    def flags(self):
+        limit, gpus, speeds, link = (self.told[key] for key in ("limit", "gpus", "speeds", "link"))
+        fewer = self.tool.topology(gpus - 1, speeds, link, limit)
+        return {"default": (self.topology, []), "follow": (self.topology, ["--placement=follow"]),
+                "one GPU": (self.tool.topology(1, speeds, link, limit), []), "CPU": (self.topology, ["--place=*=CPU:0"]),
+                "repaired": (self.topology, ["--over-limit=fix"]), "one GPU fewer": (fewer, ["--placement=auto"])}
+
+    def rules(self, tasks, devices):
+        return [(name, device) for task, device in zip(tasks, devices) for name in task.ops]
+
+    def measure(self):
+        for name, (where, flags) in self.flags().items():
+            self.offer(name, self.tool.explain(self.model, where, *flags))
+        tasks = self.tasks()
+        devices = ["CPU:0", *(f"GPU:{i}" for i in range(self.gpus))]
+        machine = list_schedulers.Machine(devices, *LINKS[self.link],
+                                          {device: self.told["limit"] for device in devices[1:]})
+        for name, schedule in list_schedulers.PUBLISHED.items():
+            if found := schedule(tasks, machine):
+                self.offer(name, self.tool.placed(self.model, self.topology,
+                                                  self.rules(tasks, [found[i] for i in range(len(tasks))])))
+        for name, places in estimated_cuts(tasks, machine, self.gpus, self.speeds)[:self.cuts]:
+            self.offer(name, self.tool.placed(self.model, self.topology, self.rules(tasks, places)))
+        self.add_auto()
+        return self.told
+
+    def add_auto(self):
+        auto = self.tool.explain(self.model, self.topology, "--placement=auto")
+        unit = {"us": 1e-6, "ms": 1e-3, "s": 1}
+        said = re.search(r"the search predicted ([\d.]+) (us|ms|s)\b", auto["said"]) if auto else None
+        best = min(self.alternatives, key=self.alternatives.get) if self.alternatives else None
+        self.told |= {"auto": auto and auto["predicted_seconds"], "bound": auto and auto["lower_bound_seconds"],
+                      "believed": float(said[1]) * unit[said[2]] if said else None,
+                      "best": best, "alternatives": self.alternatives}
+
+
+#===------------------------------------------------------------------------===#
+# Verdicts
+#===------------------------------------------------------------------------===#
+
+def best_of(row):
+    return row["alternatives"][row["best"]] if row["best"] else None
+
+
+def faults(row):
+    """What is wrong with a row, in words."""
+    wrong = []
+    if row["auto"] is None:
+        return ["REFUSED"] if row["best"] else []
+    if row["best"] and row["auto"] > best_of(row) * SAME:
+        wrong.append("WORSE")
+    if row["believed"] and abs(row["auto"] / row["believed"] - 1) > OFF:
+        wrong.append("OFF")
+    return wrong
+
+
+def where(row):
+    limit = f"{row['percent']:>3} %" if row["percent"] else "  no"
+    return f"{row['name']:<12} {row['gpus']} {row['speeds']:<5} {row['link']:<6} {limit}"
 
 
 def show(row):
-    where = f"{row['model']:<22} {row['gpus']} {row['speeds']:<5} {row['link']:<6} {row['percent']:>3} %"
-    if row["best"] is None:
-        return f"{where}  auto {row['auto'] and row['auto'] * 1e3} ms, nothing else fits"
-    best = row["alternatives"][row["best"]]
     if row["auto"] is None:
-        return f"{where}  REFUSED, {row['best']} takes {best * 1e3:.3f} ms"
+        return f"{where(row)}  " + (f"REFUSED, {row['best']} takes {best_of(row) * 1e3:.3f} ms" if row["best"] else "nothing fits")
+    if row["best"] is None:
+        return f"{where(row)}  auto {row['auto'] * 1e3:9.3f} ms, nothing else fits"
     off = f"{(row['auto'] / row['believed'] - 1) * 100:+.1f} %" if row["believed"] else "?"
-    mark = "  WORSE" if is_bad(row) else ""
-    return (f"{where}  {row['auto'] / best:5.2f}  {row['auto'] * 1e3:9.3f} ms  of {best * 1e3:9.3f} ms ({row['best']})"
-            f"  plan {off}{mark}")
+    return (f"{where(row)}  {row['auto'] / best_of(row):6.3f}  {row['auto'] * 1e3:9.3f} ms  of {best_of(row) * 1e3:9.3f} ms"
+            f" ({row['best']})  plan {off}  bound {row['bound'] / row['auto']:.2f}  {' '.join(faults(row))}")
+
+
+def with_more_gpus(rows):
+    """Pairs of rows where twice the GPUs take longer."""
+    key = lambda row, gpus: (row["name"], gpus, row["speeds"], row["link"], row["percent"])
+    known = {key(row, row["gpus"]): row for row in rows}
+    pairs = [(row, known.get(key(row, 2 * row["gpus"]))) for row in rows]
+    return [(few, many) for few, many in pairs if many and few["auto"] and (not many["auto"] or many["auto"] > few["auto"] * SAME)]
+
+
+def summary(rows, slower):
+    ratios = sorted(row["auto"] / best_of(row) for row in rows if row["auto"] and row["best"])
+    off = [abs(row["auto"] / row["believed"] - 1) for row in rows if row["auto"] and row["believed"]]
+    count = lambda what: sum(what in faults(row) for row in rows)
+    text = f"{len(rows)} rows: auto is slower than the best alternative in {count('WORSE')}, refused in {count('REFUSED')}"
+    if ratios:
+        text += f"; its time over that of the best: median {ratios[len(ratios) // 2]:.3f}, most {ratios[-1]:.3f}, least {ratios[0]:.3f}"
+    if off:
+        text += f"; plans are at most {max(off) * 100:.2f} % off what was predicted, {count('OFF')} by more than 1 %"
+    return text + f"; slower with twice the GPUs: {len(slower)}"
+
+
+def page(rows, slower, seconds):
+    """The page under docs/benchmarks."""
+    lines = ["# Automatic placement against everything else", "",
+             "Made by `test/bench/bench_placement.py --build-dir build/release --write docs/benchmarks/placement.md`, which says what",
+             f"the alternatives are, on {datetime.date.today()}: {seconds / 60:.0f} minutes, load {os.getloadavg()[2]:.1f} on"
+             f" {os.cpu_count()} cores. Times are those of the plans'",
+             "clock, so neither depends on the machine.", "", summary(rows, slower) + ".", "",
+             "| graph | GPUs | speeds | links | limit | auto, ms | best alternative, ms | who | ratio | plan against prediction | bound |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        best, auto = best_of(row), row["auto"]
+        off = f"{(auto / row['believed'] - 1) * 100:+.2f} %" if auto and row["believed"] else ""
+        lines.append(f"| {row['name']} | {row['gpus']} | {row['speeds']} | {row['link']} | {row['percent'] or 'no'} | "
+                     + (f"{auto * 1e3:.3f}" if auto else "refused") + " | " + (f"{best * 1e3:.3f}" if best else "none")
+                     + f" | {(row['best'] or '').split(' at ')[0]} | " + (f"{auto / best:.3f}" if auto and best else "") + f" | {off} | "
+                     + (f"{row['bound'] / auto:.2f}" if auto else "") + " |")
+    return "\n".join(lines) + "\n"
+
+
+def configurations(tool, options):
+    """(name, file, GPUs, speeds, link, limit)."""
+    split = lambda text: text.split(",")
+    for name in filter(None, split(options.models)):
+        try:
+            file = network(tool, name)
+        except cases.Skip as reason:
+            print(f"skipped: {name}: {reason}")
+            continue
+        for gpus, speeds, link, percent in itertools.product(
+                map(int, split(options.gpus)), split(options.speeds), split(options.links), map(int, split(options.limits))):
+            yield pathlib.Path(name).stem, file, gpus, speeds, link, percent
+    for seed in range(options.graphs):
+        file = tool.scratch / f"layered{seed}.mlir"
+        placement_graphs.layered(file, seed)
+        link, speeds = list(LINKS)[seed % 2], ("equal", "half")[seed // 2 % 2]
+        for gpus, percent in itertools.product((2, 4), (0, 50)):
+            yield f"layered {seed}", file, gpus, speeds, link, percent
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build-dir", required=True)
-    parser.add_argument("--models", required=True, help="ONNX or MLIR files, with commas between")
+    parser.add_argument("--models", default=",".join(NETWORKS), help="names of the networks, or ONNX and MLIR files")
     parser.add_argument("--gpus", default="2,4")
-    parser.add_argument("--limits", default="100,70,50,35", help="in % of what the network takes on one GPU")
+    parser.add_argument("--limits", default="100,70,50,35", help="in %% of what the network takes on one GPU")
     parser.add_argument("--links", default="pcie,nvlink")
     parser.add_argument("--speeds", default="equal,half")
-    parser.add_argument("--cuts", type=int, default=16, help="places for the first cut, 0: none by hand")
+    parser.add_argument("--graphs", type=int, default=GRAPHS, help="random layered graphs, four rows each")
+    parser.add_argument("--cuts", type=int, default=12, help="plans made of contiguous pieces, for each row")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", help="write all figures here")
+    parser.add_argument("--write", help="write the page here")
     options = parser.parse_args()
-    split = lambda text: text.split(",")
-    rows = []
+    started, rows = time.monotonic(), []
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         tool = Tool(options.build_dir, scratch)
-        cases = itertools.product(split(options.models), map(int, split(options.gpus)), split(options.speeds),
-                                  split(options.links), map(int, split(options.limits)))
-        for row in pool.map(lambda case: measure(tool, *case, options.cuts), cases):
+        for row in pool.map(lambda case: Row(tool, *case, options.cuts).measure(), configurations(tool, options)):
             rows.append(row)
             print(show(row), flush=True)
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
-    bad = sum(map(is_bad, rows))
-    print(f"{len(rows)} configurations, auto is slower or refused in {bad}")
-    return 1 if bad else 0
+            if options.json:
+                pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
+    slower = with_more_gpus(rows)
+    for few, many in slower:
+        print(f"{where(many)}  {(many['auto'] or 0) * 1e3:.3f} ms, with half the GPUs {few['auto'] * 1e3:.3f} ms")
+    print(summary(rows, slower))
+    if options.write:
+        pathlib.Path(options.write).write_text(page(rows, slower, time.monotonic() - started))
+    return 1 if slower or any(map(faults, rows)) else 0
 
 
 if __name__ == "__main__":
