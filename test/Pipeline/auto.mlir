@@ -2,14 +2,14 @@
 
 // A weight, an input and an output are 36 KiB each; what the default policy has on GPU:0 is 144 KiB.
 // RUN: gantry compile %s -o %t.gantry --devices=CPU:0,GPU:0@140KiB,GPU:1@140KiB --simulate --placement=auto 2>&1 | FileCheck %s --check-prefix=REMARK
-// REMARK: remark: automatic placement of 'main': predicted step {{[0-9.]+ us}}, lower bound {{[0-9.]+ us}}, default policy {{[0-9.]+ us}}, which is over a limit, follow {{[0-9.]+ us}}; kernels:{{.*}} GPU:1 {{[0-9]}}; without limits {{[0-9.]+ us}}; tried: one device {{.*}}, default does not fit, follow {{.*}}, then {{[0-9]+}} moves{{$}}
+// REMARK: remark: automatic placement of 'main': predicted step {{[0-9.]+ us}} (the search predicted {{[0-9.]+ us}}), lower bound {{[0-9.]+ us}}, default policy {{[0-9.]+ us}}, which is over a limit, follow {{[0-9.]+ us}}; kernels:{{.*}} GPU:1 {{[0-9]}}; without limits {{[0-9.]+ us}}; tried: one device {{.*}}, default does not fit, follow {{.*}}; found from {{.*}}
 // RUN: env COLUMNS=200 gantry explain %t.gantry --all | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: placement: auto
 // EXPLAIN: MatMul {{.*}} auto: the search found it best
 // EXPLAIN: MatMul {{.*}} GPU:1 {{.*}}requested: asked for at
 
 // No steps: the best of the starts.
-// RUN: gantry compile %s -o %t.none.gantry --devices=CPU:0,GPU:0@140KiB,GPU:1@140KiB --simulate --placement=auto --search-steps=0 2>/dev/null
+// RUN: gantry compile %s -o %t.none.gantry --devices=CPU:0,GPU:0@140KiB,GPU:1@140KiB --simulate --placement=auto --effort=0 2>/dev/null
 // The same bytes as on one device.
 // RUN: gantry run %t.gantry --output y=%t.two.npy 2>/dev/null
 // RUN: gantry run %t.none.gantry --output y=%t.none.npy 2>/dev/null

@@ -4,7 +4,7 @@
 // ERROR: the plan needs {{.*}} the limit is 1.56 MiB
 // RUN: gantry compile %s --devices=CPU:0,GPU:0@1600KiB --simulate --over-limit=fix -o %t.gantry 2>&1 | FileCheck %s
 // CHECK-NOT: error
-// CHECK: remark: {{.*}}over-limit-batch.mlir:{{[0-9]+}}:8: over the limit: GPU:0: 5 ops from 'MatMul/y.0.0.0.0' to 'MatMul/y' run once for each of 4 pieces of the batch
+// CHECK: remark: {{.*}}over-limit-batch.mlir:{{[0-9]+}}:8: over the limit: GPU:0: 5 ops from 'MatMul/y.0.0.0.0' to 'MatMul/y' run once for each of 2 pieces of the batch
 // CHECK: remark: over the limit: GPU:0: where most memory is in use the batch runs in {{[0-9]+}} pieces: saves {{.*}}, adds {{.*}} per run
 // RUN: gantry explain %t.gantry | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: constraint: over the limit: GPU:0: where most memory is in use the batch runs in {{[0-9]+}} pieces

@@ -66,7 +66,7 @@ FLAGS = ["devices=CPU:{}", "devices=CPU:0@{}", "devices=CPU:0@{}{unit}", "device
          "devices=/job:a/replica:{}/task:{}/device:GPU:{};simulate", "visible={};devices=GPU:0,GPU:1;simulate",
          "split=GPU:0={}{unit},{}{unit};devices=GPU:0;simulate", "split=GPU:{}=1GiB,1GiB;devices=GPU:0;simulate",
          "devices=GPU:0;simulate;place=MatMul=GPU:{}", "devices=GPU:0;simulate;place=name:{}=GPU:0",
-         "devices=GPU:0;simulate;place=MatMul[{}]=GPU:0", "search-steps={};devices=GPU:0,GPU:1;simulate;placement=auto",
+         "devices=GPU:0;simulate;place=MatMul[{}]=GPU:0", "effort={};devices=GPU:0,GPU:1;simulate;placement=auto",
          "devices=GPU:0,GPU:1;simulate;replicate=GPU:0={},GPU:1={}", "devices=GPU:0,GPU:1;simulate;replicate=GPU:{}",
          "max-copy=d2h:{}{unit};devices=GPU:0;simulate", "max-copy=h2d:{}{unit},d2d:{};devices=GPU:0;simulate",
          "gpu-stages={};devices=GPU:0", "gpu-arch=sm_{};devices=GPU:0", "target-cpu=x86-64-v{}", "entry={}", "outputs={}",

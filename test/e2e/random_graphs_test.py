@@ -26,7 +26,7 @@ except ImportError as missing:
 
 TYPE, TURNED, SCALAR = "tensor<6x4xi32>", "tensor<4x6xi32>", "tensor<i32>"
 DEVICES = ["CPU:0", "GPU:0", "GPU:1", "GPU:2"]
-POLICIES = [["--soft-placement"], ["--placement=follow", "--no-fuse"], ["--placement=auto", "--search-steps=50"]]
+POLICIES = [["--soft-placement"], ["--placement=follow", "--no-fuse"], ["--placement=auto", "--effort=1"]]
 BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "minimum": np.minimum, "maximum": np.maximum}
 
 

@@ -18,7 +18,7 @@ declare -A groups=(
            libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler
            libgtest-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
            python3 python3-numpy"
-  [test]="libonnx-testdata python3-onnx python3-jsonschema binutils"
+  [test]="libonnx-testdata python3-onnx python3-jsonschema python3-scipy binutils"
   [references]="python3-torch python3-torchvision python3-sklearn mypy"
   [dev]="clang-format-22 clang-tidy-22 libclang-rt-22-dev"
 )

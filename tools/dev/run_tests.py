@@ -121,7 +121,8 @@ def suites(build, results, jobs):
     python = "/usr/bin/python3"
     for name, script in (("onnx", "onnx_suite.py"), ("onnx-ops", "onnx_ops_test.py"),
                          ("known-operands", "known_operands_test.py"), ("detections", "detections_test.py"),
-                         ("models", "models_test.py"), ("auto", "auto_test.py"), ("replicate", "replicate_test.py"),
+                         ("models", "models_test.py"), ("auto", "auto_test.py"),
+                         ("placement-oracle", "placement_oracle_test.py"), ("replicate", "replicate_test.py"),
                          ("functions", "unary_math_test.py"), ("empty", "empty_dims_test.py"),
                          ("random-ops", "random_ops_test.py"), ("shared-memory", "memory_test.py"),
                          ("over-limit", "over_limit_test.py"), ("limits", "limits_test.py"),

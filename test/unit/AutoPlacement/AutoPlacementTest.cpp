@@ -259,12 +259,28 @@ TEST(AutoSimulate, StreamedConstantsComeFromTheirHomeInEachStep) {
   EXPECT_NEAR(schedule.seconds, 4.5, 0.01);
   EXPECT_EQ(schedule.copies.size(), 6u);
   EXPECT_EQ(schedule.peaks[0], 4u * 65536);
-  // Without looking ahead the second waits until the first task is done.
-  placement.ahead = {noIndex, 0};
-  AutoSchedule later = simulate(problem, placement);
-  EXPECT_EQ(validateSchedule(problem, placement, later).message(), "");
-  EXPECT_NEAR(later.seconds, 6, 0.01);
-  EXPECT_LT(later.peaks[1], schedule.peaks[1]);
+}
+
+TEST(AutoSimulate, StreamedConstantsComeAsEarlyAsThereIsRoom) {
+  auto playWithRoomFor = [](uint64_t constants, uint32_t spare) {
+    AutoProblem problem = chainWithStreams(constants * 65536 + 256);
+    AutoPlacement placement{{1, 1, 1, 1}, {0, 1, 2, 3}};
+    for (const AutoValue &value : problem.values)
+      placement.streamed.push_back(value.isConstant);
+    placement.spare = {0, spare};
+    AutoSchedule schedule = simulate(problem, placement);
+    EXPECT_EQ(validateSchedule(problem, placement, schedule).message(), "");
+    return schedule;
+  };
+  // One behind the other: each waits until the task before is done.
+  EXPECT_NEAR(playWithRoomFor(1, 0).seconds, 6, 0.01);
+  EXPECT_LE(playWithRoomFor(1, 0).peaks[1], 65536u + 256);
+  // The next one comes while one is in use.
+  EXPECT_NEAR(playWithRoomFor(2, 0).seconds, 4.5, 0.01);
+  EXPECT_LE(playWithRoomFor(2, 0).peaks[1], 2u * 65536 + 256);
+  // Of room for four a quarter is left free, and of room for two.
+  EXPECT_NEAR(playWithRoomFor(4, 4).seconds, 4.5, 0.01);
+  EXPECT_NEAR(playWithRoomFor(2, 4).seconds, 6, 0.01);
 }
 
 TEST(AutoSimulate, TheJudgeRefusesStreamsOfWhatHasNoHome) {
@@ -290,7 +306,7 @@ TEST(Auto, p11_StreamsConstantsWhereTheHostIsSlow) {
   EXPECT_TRUE(found.fits);
   EXPECT_EQ(found.placement.devices, (std::vector<uint32_t>{1, 1, 1, 1}));
   EXPECT_NEAR(found.schedule.seconds, 4, 0.6);
-  EXPECT_NEAR(found.unlimited, 4, 0.01);
+  EXPECT_NEAR(found.unlimited.seconds, 4, 0.01);
 }
 
 /// One constant is large, and its task takes no longer on the host: it goes there, wherever it
@@ -340,6 +356,74 @@ TEST(AutoBound, DividesTheWorkByTheSpeedOfTheDevices) {
     addTask(problem, {}, {1, 2, 4}, 64);
   EXPECT_NEAR(lowerBound(problem), 40, 1);
   EXPECT_LE(lowerBound(problem), 40 * (1 + 1e-9));
+}
+
+TEST(AutoBound, KnowsMemoryAndLinks) {
+  // Half of the constants have no room: they come at 2 bytes a second, or a device that takes a
+  // thousand times as long computes with them.
+  AutoProblem problem = chain(devices(2, 0, 0, 0.5), 10, 64, 64);
+  problem.limits[1] = 5 * 64;
+  for (AutoTask &task : problem.tasks)
+    task.seconds = {1000, 1};
+  for (AutoValue &value : problem.values)
+    if (value.isConstant)
+      value.home = 0;
+  EXPECT_GE(lowerBound(problem), 5 * 64 * 0.5 * 0.9);
+  AutoOutcome found = search(problem);
+  EXPECT_TRUE(found.fits);
+  EXPECT_LE(lowerBound(problem), found.schedule.seconds * (1 + 1e-9));
+  problem.limits[1] = 0;
+  EXPECT_LE(lowerBound(problem), 10 + 64.0 + 1e-6);
+}
+
+//===----------------------------------------------------------------------===//
+// What memory is worth, and how the best was found
+//===----------------------------------------------------------------------===//
+
+TEST(AutoPrice, MoreMemorySavesWhatIsStreamedLess) {
+  constexpr uint64_t mebibyte = 1 << 20;
+  const double perByte = 8.0 / mebibyte;
+  AutoProblem problem = chain(devices(2, 0, 0, perByte), 32, mebibyte, 64);
+  problem.limits[1] = 24 * mebibyte;
+  for (AutoTask &task : problem.tasks)
+    task.seconds = {1000, 1};
+  for (AutoValue &value : problem.values)
+    if (value.isConstant)
+      value.home = 0;
+  AutoOutcome found = search(problem);
+  ASSERT_TRUE(found.fits);
+  std::vector<AutoPrice> prices = priceMemory(problem, found.placement);
+  EXPECT_EQ(prices[0].more, 0);
+  EXPECT_EQ(prices[0].less, 0);
+  // At most a constant less comes for each that has room.
+  EXPECT_GT(prices[1].more, 0);
+  EXPECT_LE(prices[1].more, perByte * 1.5);
+  EXPECT_GT(prices[1].less, 0);
+}
+
+TEST(AutoPrice, PlentyIsWorthNothing) {
+  AutoProblem problem = chain(devices(2, 1 << 24), 10, 64, 64);
+  std::vector<AutoPrice> prices = priceMemory(problem, search(problem).placement);
+  for (const AutoPrice &price : prices) {
+    EXPECT_EQ(price.more, 0);
+    EXPECT_EQ(price.less, 0);
+  }
+}
+
+TEST(Auto, SaysFromWhereAndByWhichMoves) {
+  AutoProblem problem = chain(devices(2, 700, 0.1), 20, 64, 64);
+  AutoOutcome found = search(problem);
+  ASSERT_FALSE(found.candidates.empty());
+  EXPECT_FALSE(found.tried.empty());
+  for (const AutoCandidate &candidate : found.candidates) {
+    EXPECT_FALSE(candidate.start.empty());
+    double start = candidate.seconds;
+    for (const AutoGain &gain : candidate.gains) {
+      EXPECT_GT(gain.moves, 0u);
+      start += gain.seconds;
+    }
+    EXPECT_GE(start, candidate.seconds * (1 - 1e-9)) << candidate.start;
+  }
 }
 
 //===----------------------------------------------------------------------===//

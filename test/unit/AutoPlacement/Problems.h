@@ -53,9 +53,10 @@ inline AutoProblem chain(AutoProblem problem, uint32_t length, uint64_t constant
 
 struct RandomShape {
   uint32_t devices = 2, tasks = 6;
-  bool tight = false;   ///< memory for a part of the whole on each device
-  bool groups = false;  ///< some tasks belong together, some may not run everywhere
-  bool budgets = false; ///< on the copies into the first device and on all others
+  bool tight = false;         ///< memory for a part of the whole on each device
+  bool groups = false;        ///< some tasks belong together, some may not run everywhere
+  bool budgets = false;       ///< on the copies into the first device and on all others
+  bool roomForValues = false; ///< tight memory is so for constants alone
 };
 
 inline AutoProblem randomProblem(std::mt19937 &random, const RandomShape &shape) {
@@ -87,9 +88,13 @@ inline AutoProblem randomProblem(std::mt19937 &random, const RandomShape &shape)
     values.push_back(addTask(problem, inputs, seconds, draw(1, 20) * 64));
   }
   problem.ends.push_back({values.back(), 0});
+  uint64_t room = 64 * 40;
+  if (shape.roomForValues)
+    for (const AutoValue &value : problem.values)
+      room += value.isConstant ? 0 : value.bytes;
   if (shape.tight)
     for (uint64_t &limit : problem.limits)
-      limit = constants * draw(50, 120) / 100 + 64 * 40;
+      limit = constants * draw(50, 120) / 100 + room;
   if (shape.budgets) {
     for (uint32_t from = 0; from < shape.devices; ++from)
       for (uint32_t to = 0; to < shape.devices; ++to)

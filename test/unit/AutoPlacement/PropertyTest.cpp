@@ -1,5 +1,6 @@
 // Automatic placement on random graphs: against every placement of tiny ones, against the judge,
 // and under other numberings.
+#include "Exact.h"
 #include "Problems.h"
 
 #include <gtest/gtest.h>
@@ -112,6 +113,32 @@ TEST_P(AutoRandom, p11_AgainstEveryPlacementOfTinyGraphs) {
   EXPECT_GE(optimal, problems * 7 / 10);
   EXPECT_LE(worst, 1.5);
   EXPECT_EQ(missed, 0);
+}
+
+/// All orders and devices of up to 12 tasks, by branch and bound.
+TEST(AutoExact, p11_IsNearTheOptimumOfSmallGraphs) {
+  std::mt19937 random(5);
+  int problems = 0, near = 0;
+  double worst = 1;
+  for (uint32_t round = 0; round < 40; ++round) {
+    RandomShape shape{2 + round % 3, 4 + round % 9, round % 4 != 0};
+    shape.roomForValues = true;
+    AutoProblem problem = randomProblem(random, shape);
+    auto found = searchPlacement(problem);
+    ASSERT_TRUE(found.ok() && found->fits);
+    Exact exact(problem, found->schedule.seconds);
+    const double best = exact.run(500'000);
+    EXPECT_LE(found->lowerBound, best * (1 + 1e-9));
+    if (!exact.isComplete)
+      continue;
+    ++problems;
+    near += found->schedule.seconds <= best * 1.02;
+    worst = std::max(worst, found->schedule.seconds / best);
+  }
+  std::printf("%d problems, %d within 2 %%, worst ratio %.3f\n", problems, near, worst);
+  EXPECT_GT(problems, 25);
+  EXPECT_GE(near, problems * 95 / 100);
+  EXPECT_LE(worst, 1.1);
 }
 
 TEST_P(AutoRandom, p12_OtherNumbersGiveTheSamePlacement) {

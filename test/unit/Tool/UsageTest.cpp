@@ -70,7 +70,7 @@ TEST_F(Usage, TakesOnlyValuesThatThereAre) {
 TEST_F(Usage, TakesNumbersWholeAndWithinBounds) {
   for (const char *value : {"-1", "inf", "nan", "1e99", "5x", "0x10", "1.5", "' 1'"}) {
     for (const char *flag : {"run p.gantry --seed", "run p.gantry --repeat",
-                             "run p.gantry --threads", "run p.gantry --search-steps"}) {
+                             "run p.gantry --threads", "run p.gantry --effort"}) {
       const std::string text = wrong(flag + std::string("=") + value);
       EXPECT_HAS(text, ": expected a whole number from ");
     }
