@@ -18,7 +18,8 @@ Prints a row for each: auto's time over that of the best alternative, who that w
 search predicted. Networks of make_models.py want PyTorch (or their files, in the folder that GANTRY_MADE_MODELS names).
 
 Usage: bench_placement.py --build-dir BUILD [--models NAME,...] [--gpus 2,4] [--limits 100,70,50,35] [--links pcie,nvlink]
-       [--speeds equal,half] [--graphs N] [--cuts N] [--jobs N] [--json FILE] [--write PAGE]
+       [--speeds equal,half] [--graphs N] [--cuts N] [--jobs N] [--json FILE] [--write PAGE] [--rows FILE ...]
+With --rows the figures of earlier runs (--json) are told, and nothing is measured.
 Exit status 1 when auto is slower than an alternative, or finds no plan where one is, or a plan is off what was predicted by
 more than a hundredth, or more GPUs make it slower.
 """
@@ -28,7 +29,6 @@ import concurrent.futures
 import datetime
 import itertools
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -282,9 +282,9 @@ def page(rows, slower, seconds):
     """The page under docs/benchmarks."""
     lines = ["# Automatic placement against everything else", "",
              "Made by `test/bench/bench_placement.py --build-dir build/release --write docs/benchmarks/placement.md`, which says what",
-             f"the alternatives are, on {datetime.date.today()}: {seconds / 60:.0f} minutes, load {os.getloadavg()[2]:.1f} on"
-             f" {os.cpu_count()} cores. Times are those of the plans'",
-             "clock, so neither depends on the machine.", "", summary(rows, slower) + ".", "",
+             f"the alternatives are, on {datetime.date.today()}" + (f" in {seconds / 60:.0f} minutes" if seconds else "")
+             + ". Times are those of the plans' clock, so nothing depends on",
+             "the machine or on what else it does.", "", summary(rows, slower) + ".", "",
              "| graph | GPUs | speeds | links | limit | auto, ms | best alternative, ms | who | ratio | plan against prediction | bound |",
              "|---|---|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
@@ -330,7 +330,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", help="write all figures here")
     parser.add_argument("--write", help="write the page here")
+    parser.add_argument("--rows", nargs="+", help="files of --json to tell of instead of measuring")
     options = parser.parse_args()
+    if options.rows:
+        return tell(options, [row for file in options.rows for row in json.loads(pathlib.Path(file).read_text())], 0)
     started, rows = time.monotonic(), []
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         tool = Tool(options.build_dir, scratch)
@@ -339,12 +342,17 @@ def main():
             print(show(row), flush=True)
             if options.json:
                 pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
+    return tell(options, rows, time.monotonic() - started)
+
+
+def tell(options, rows, seconds):
+    """Prints what it comes to, writes the page that was asked for; the exit status."""
     slower = with_more_gpus(rows)
     for few, many in slower:
         print(f"{where(many)}  {(many['auto'] or 0) * 1e3:.3f} ms, with half the GPUs {few['auto'] * 1e3:.3f} ms")
     print(summary(rows, slower))
     if options.write:
-        pathlib.Path(options.write).write_text(page(rows, slower, time.monotonic() - started))
+        pathlib.Path(options.write).write_text(page(rows, slower, seconds))
     return 1 if slower or any(map(faults, rows)) else 0
 
 
