@@ -106,7 +106,20 @@ OpResult gantry::resultOf(BlockArgument argument) {
   return source ? resultOf(*source) : OpResult();
 }
 
+/// Whether control may go on in several ways somewhere.
+static bool branches(RegionBranchOpInterface op) {
+  SmallVector<RegionBranchPoint> points{RegionBranchPoint::parent()};
+  llvm::append_range(points, endsOf(op));
+  return llvm::any_of(points, [&](RegionBranchPoint point) {
+    SmallVector<RegionSuccessor> successors;
+    op.getSuccessorRegions(point, successors);
+    return successors.size() > 1;
+  });
+}
+
 Value gantry::conditionOf(RegionBranchOpInterface op) {
+  if (!branches(op))
+    return {};
   llvm::SmallPtrSet<OpOperand *, 8> forwarded;
   forEachFlow(op, [&](OpOperand &source, Value) { forwarded.insert(&source); });
   SmallVector<Operation *> points{op};

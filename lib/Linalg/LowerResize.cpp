@@ -7,6 +7,7 @@
 
 #include "ElementwiseScalars.h"
 #include "Patterns.h"
+#include "gantry/Dialect/Gantry/IR/ResizeCoordinates.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -22,10 +23,7 @@ struct Axis {
   int64_t in = op.getInput().getType().getDimSize(dim), out = op.getType().getDimSize(dim);
   double scale = op.getScales()[dim];
 
-  bool isCropped() { return op.getCoordinateMode() == CoordinateMode::TfCropAndResize; }
-  bool changes() { return in != out || scale != 1 || isCropped(); }
-  /// ONNX's length_resized: not rounded when scales were given.
-  double resized() { return scale * double(in); }
+  bool changes() { return resizeChanges(op, dim); }
 
   /// Where the current result index samples the input.
   Value coordinate(Emitter &b);
@@ -36,38 +34,28 @@ struct Axis {
 };
 } // namespace
 
-/// In f64 and in the order of ONNX's formulas, without fast-math flags: at the edges and near a
-/// half a different rounding would pick another element.
+namespace {
+/// Ops of a kernel, for the formulas. Those with a number have no fast-math flags: at the edges and
+/// near a half a different rounding would pick another element.
+struct EmitterMath {
+  using Value = mlir::Value;
+  Emitter &b;
+  Type type;
+
+  Value number(double x) const { return b.number(x, type); }
+  Value mul(Value x, double y) const { return arith::MulFOp::create(b, x, number(y)); }
+  Value div(Value x, double y) const { return arith::DivFOp::create(b, x, number(y)); }
+  Value add(Value x, double y) const { return arith::AddFOp::create(b, x, number(y)); }
+  Value add(Value x, Value y) const { return b.add(x, y); }
+  Value sub(Value x, Value y) const { return b.sub(x, y); }
+  Value mul(Value x, Value y) const { return b.mul(x, y); }
+};
+} // namespace
+
 Value Axis::coordinate(Emitter &b) {
-  Type type = b.getF64Type();
-  auto c = [&](double value) { return b.number(value, type); };
-  auto mul = [&](Value x, double y) { return Value(arith::MulFOp::create(b, x, c(y))); };
-  auto div = [&](Value x, double y) { return Value(arith::DivFOp::create(b, x, c(y))); };
-  auto add = [&](Value x, double y) { return Value(arith::AddFOp::create(b, x, c(y))); };
   Value i = arith::IndexCastOp::create(b, b.getI64Type(), b.loopIndex(dim));
-  Value x = arith::SIToFPOp::create(b, type, i);
-  double last = double(in - 1);
-  switch (op.getCoordinateMode()) {
-  case CoordinateMode::PytorchHalfPixel:
-    if (out <= 1)
-      return c(0);
-    [[fallthrough]];
-  case CoordinateMode::HalfPixel:
-    return add(div(add(x, 0.5), scale), -0.5);
-  case CoordinateMode::AlignCorners:
-    return resized() == 1 ? c(0) : div(mul(x, last), resized() - 1);
-  case CoordinateMode::Asymmetric:
-    return div(x, scale);
-  case CoordinateMode::TfCropAndResize: {
-    ArrayRef<double> roi = op.getRoi();
-    size_t rank = op.getScales().size();
-    double start = roi.empty() ? 0 : roi[dim], end = roi.empty() ? 1 : roi[rank + dim];
-    if (out <= 1)
-      return c(0.5 * (start + end) * last);
-    return add(div(mul(mul(x, end - start), last), resized() - 1), start * last);
-  }
-  }
-  llvm_unreachable("all modes are listed");
+  Value x = arith::SIToFPOp::create(b, b.getF64Type(), i);
+  return resizeCoordinate(EmitterMath{b, b.getF64Type()}, op, dim, x);
 }
 
 /// Coordinates far outside read the edge like those just outside, and an integer holds these.
@@ -131,29 +119,6 @@ Value Axis::isOutside(Emitter &b) {
 // Weighted neighbours
 //===----------------------------------------------------------------------===//
 
-/// Keys' cubic convolution kernel at distance `d` from the sample: |d| <= 1, or 1 < |d| < 2.
-static Value cubicNear(Emitter &b, Value d, double a) {
-  Type t = d.getType();
-  Value inner = b.sub(b.mul(b.number(a + 2, t), d), b.number(a + 3, t));
-  return b.add(b.mul(b.mul(inner, d), d), b.number(1, t));
-}
-static Value cubicFar(Emitter &b, Value d, double a) {
-  Type t = d.getType();
-  Value inner = b.sub(b.mul(b.number(a, t), d), b.number(5 * a, t));
-  inner = b.add(b.mul(inner, d), b.number(8 * a, t));
-  return b.sub(b.mul(inner, d), b.number(4 * a, t));
-}
-
-/// Weights of the neighbours around a coordinate with fraction `r`, from left to right.
-static SmallVector<Value> weightsAt(Emitter &b, Value r, ResizeOp op) {
-  Value one = b.number(1, r.getType()), rest = b.sub(one, r);
-  if (op.getMode() == ResizeMode::Linear)
-    return {rest, r};
-  double a = op.getCubicCoefficient().convertToDouble();
-  return {cubicFar(b, b.add(r, one), a), cubicNear(b, r, a), cubicNear(b, rest, a),
-          cubicFar(b, b.add(rest, one), a)};
-}
-
 static void excludeOutside(Emitter &b, SmallVectorImpl<Value> &weights, ArrayRef<Value> indices,
                            int64_t size) {
   Value zero = b.number(0, weights[0].getType()), sum = zero;
@@ -177,7 +142,8 @@ static Value resample(Emitter &b, Value input, Axis axis) {
     Value x = limit(e, axis.coordinate(e), axis.in);
     Value floor = math::FloorOp::create(e, x);
     Value fraction = arith::SubFOp::create(e, x, floor);
-    SmallVector<Value> weights = weightsAt(e, emitCast(e, fraction, e.getF64Type(), type), op);
+    SmallVector<Value> weights =
+        resizeWeightsAt(EmitterMath{e, type}, op, emitCast(e, fraction, e.getF64Type(), type));
     Value first = toInteger(e, floor);
     if (op.getMode() == ResizeMode::Cubic)
       first = e.sub(first, e.index(1));

@@ -9,8 +9,8 @@
 // A convolution adds its products up in the order of the window and then the channels, whatever
 // form it has (docs/decisions/0033).
 
-#include "Blocks.h"
 #include "Patterns.h"
+#include "Windows.h"
 #include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
@@ -23,25 +23,6 @@ using Shape = SmallVector<int64_t>;
 using utils::IteratorType;
 
 namespace {
-/// Loops that are added one by one, each with its size and kind.
-struct Loops {
-  Emitter &b;
-  SmallVector<IteratorType> iterators;
-
-  AffineExpr add(IteratorType kind, int64_t size) {
-    if (size == 1 && kind == IteratorType::reduction)
-      return b.getAffineConstantExpr(0);
-    iterators.push_back(kind);
-    return b.dim(iterators.size() - 1);
-  }
-  AffineExpr parallel(int64_t size) { return add(IteratorType::parallel, size); }
-  AffineExpr reduction(int64_t size) { return add(IteratorType::reduction, size); }
-  SmallVector<AffineExpr> reductions(ArrayRef<int64_t> sizes) {
-    return llvm::map_to_vector(sizes, [&](int64_t size) { return reduction(size); });
-  }
-  AffineMap map(ArrayRef<AffineExpr> exprs) { return b.mapOf(iterators.size(), exprs); }
-};
-
 /// A convolution; the result has the type of its sums.
 struct Convolution {
   Value input, filter;
@@ -56,10 +37,8 @@ struct Convolution {
 };
 } // namespace
 
-/// Products added up one by one: they may be contracted, never reordered, or the forms of a
-/// convolution would differ.
-static Value sumOfWindows(Emitter &b, ArrayRef<int64_t> shape, AffineMap resultMap,
-                          ArrayRef<Operand> inputs, Emitter::Iterators iterators, Signs signs) {
+Value gantry::sumOfWindows(Emitter &b, ArrayRef<int64_t> shape, AffineMap resultMap,
+                           ArrayRef<Operand> inputs, Emitter::Iterators iterators, Signs signs) {
   Value init = b.filled(shape, b.number(0, Signs::sumType(elementOf(inputs[0].value))));
   return b.accumulate(init, resultMap, inputs, iterators, [&](Emitter &e, ValueRange x) {
     e.mathFlags = arith::FastMathFlags::contract;
@@ -74,8 +53,7 @@ static Value plusZero(Emitter &b, Value sums) {
       [](Emitter &e, ValueRange x) { return e.add(x[0], e.number(0, x[0].getType())); });
 }
 
-/// Splits dimension `position` of size s into [groups, s / groups].
-static Value splitGroups(Emitter &b, Value value, unsigned position, int64_t groups) {
+Value gantry::splitGroups(Emitter &b, Value value, unsigned position, int64_t groups) {
   Shape shape(shapeOf(value));
   shape[position] /= groups;
   shape.insert(shape.begin() + position, groups);
@@ -389,4 +367,5 @@ void gantry::populateWindowPatterns(SignlessTypeConverter &converter, RewritePat
   addLowering<MaxPoolOp, lowerMaxPool>(converter, patterns);
   addLowering<AvgPoolOp, lowerAvgPool>(converter, patterns);
   addLowering<LpPoolOp, lowerLpPool>(converter, patterns);
+  populateWindowGradientPatterns(converter, patterns);
 }

@@ -45,6 +45,7 @@ void addLowering(SignlessTypeConverter &converter, mlir::RewritePatternSet &patt
 void populateElementwisePatterns(SignlessTypeConverter &, mlir::RewritePatternSet &);
 void populateContractionPatterns(SignlessTypeConverter &, mlir::RewritePatternSet &);
 void populateWindowPatterns(SignlessTypeConverter &, mlir::RewritePatternSet &);
+void populateWindowGradientPatterns(SignlessTypeConverter &, mlir::RewritePatternSet &);
 void populateReductionPatterns(SignlessTypeConverter &, mlir::RewritePatternSet &);
 void populateNormalisationPatterns(SignlessTypeConverter &, mlir::RewritePatternSet &);
 void populateMovementPatterns(SignlessTypeConverter &, mlir::RewritePatternSet &);

@@ -244,6 +244,21 @@ def conv(input, filter, strides, pads_low, pads_high, dilations, groups, *, devi
                   pads_high), ("dilations", 4, dilations), ("groups", 1, groups)), device, name)
 
 
+def conv_filter_grad(input, cotangent, window, strides, pads_low, pads_high, dilations, groups, *, device=None,
+                     name=None):
+    """Sum up what a filter of a convolution gets.
+
+    The gradient of the filter of a `gantry.conv` of `input` [n, c, spatial...], which gave a result that has
+    the cotangent `cotangent` [n, o, spatial...]: [o, c / groups, window...], each element the sum over images
+    and places of the cotangent times the input that the element was multiplied by. `window` is the filter's
+    spatial shape, the other attributes are those of the convolution. Sums are accumulated in f32 for f16 and
+    bf16, else in the element type.
+    """
+    return _apply("conv_filter_grad", (input, cotangent), (("window", 4, window), ("strides", 4, strides),
+                  ("pads_low", 4, pads_low), ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("groups", 1,
+                  groups)), device, name)
+
+
 def conv_transpose(input, filter, strides, pads_low, pads_high, dilations, output_pads, groups, *, device=None,
                    name=None):
     """Convolve transposed: spread each pixel over a window.
@@ -551,6 +566,19 @@ def max_pool(input, window, strides, pads_low, pads_high, dilations, *, ceil_mod
                   name)
 
 
+def max_pool_index(input, window, strides, pads_low, pads_high, dilations, *, ceil_mode=False, device=None,
+                   name=None):
+    """Find the place of the maximum in each window.
+
+    For windows as those of `gantry.max_pool`: the place of the largest element in its window, counted in row-
+    major order, the first one of equals; NaN is larger than every number. Where a window holds nothing but
+    border it is the number of places. Up to 255 places the result is of ui8, else of i32.
+    """
+    return _apply("max_pool_index", (input,), (("window", 4, window), ("strides", 4, strides), ("pads_low", 4,
+                  pads_low), ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("ceil_mode", 0, ceil_mode)),
+                  device, name)
+
+
 def maximum(lhs, rhs, *, device=None, name=None):
     """Compute the larger of a and b element by element.
 
@@ -618,6 +646,29 @@ def pad(input, value, low, high, mode, *, device=None, name=None):
     mode: "constant", "reflect", "edge", "wrap"
     """
     return _apply("pad", (input, value), (("low", 4, low), ("high", 4, high), ("mode", 9, mode)), device, name)
+
+
+def pool_pick(input, places, window, strides, pads_low, pads_high, dilations, *, device=None, name=None):
+    """Take one element of each window.
+
+    The element of `input` at the place in its window that `places` says (as `gantry.max_pool_index` counts
+    them), 0 where that is outside. The other way round it is `gantry.pool_spread`: each is the gradient of the
+    other.
+    """
+    return _apply("pool_pick", (input, places), (("window", 4, window), ("strides", 4, strides), ("pads_low", 4,
+                  pads_low), ("pads_high", 4, pads_high), ("dilations", 4, dilations)), device, name)
+
+
+def pool_spread(values, places, window, strides, pads_low, pads_high, dilations, sizes, *, device=None, name=None):
+    """Give each window's value to one place of it.
+
+    `values` has a value for each window, `places` where in its window that value belongs (as
+    `gantry.max_pool_index` counts them). The result has the spatial shape `sizes`, that of what the windows lay
+    over; each element is the sum of the values that belong to it. What belongs outside goes nowhere.
+    """
+    return _apply("pool_spread", (values, places), (("window", 4, window), ("strides", 4, strides), ("pads_low", 4,
+                  pads_low), ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("sizes", 4, sizes)), device,
+                  name)
 
 
 def pow(lhs, rhs, *, device=None, name=None):
@@ -960,6 +1011,14 @@ def sqrt(input, *, device=None, name=None):
     Computes the square root element by element; NaN in gives NaN out.
     """
     return _apply("sqrt", (input,), (), device, name)
+
+
+def stop_gradient(input, *, device=None, name=None):
+    """Give a value that is not differentiated.
+
+    The operand, which counts as a constant where the result is differentiated. Simplify removes it.
+    """
+    return _apply("stop_gradient", (input,), (), device, name)
 
 
 def sub(lhs, rhs, *, device=None, name=None):

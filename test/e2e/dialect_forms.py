@@ -140,6 +140,11 @@ def contraction_forms():
     yield uniform("avg_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % ", count_include_pad", 0)
     for p in (1, 2, 3):
         yield uniform("lp_pool", "f32:n c h w", "f32:n c h+1 w+1", POOL % f", p = {p}.0 : f64", 0)
+    yield uniform("conv_filter_grad", "f32:n c h w, f32:n o h+1 w+1", "f32:o c 2 1", POOL % ", groups = 1 : i64", 0)
+    yield Form("max_pool_index", "f32:n c h w", "ui8:n c h+1 w+1", POOL % "", lambda _, shapes_, x: np.full(shapes_[0], 2, np.uint8), sized=True)
+    yield Form("pool_spread", "f32:n c h+1 w+1, ui8:n c h+1 w+1", "f32:n c h w",
+               lambda s: POOL % f", sizes = array<i64: {s['h']}, {s['w']}>")
+    yield uniform("pool_pick", "f32:n c h w, ui8:n c h+1 w+1", "f32:n c h+1 w+1", POOL % "", 0)
     yield Form("attention", "f32:b t e, f32:b s e, f32:b s f", "f32:b t f", "{scale = 0.5 : f64}", attend)
     yield Form("attention", "f32:b t e, f32:b s e, f32:b s f, f32:t s", "f32:b t f", "{scale = 0.5 : f64}", attend)
 

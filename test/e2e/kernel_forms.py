@@ -223,6 +223,31 @@ def attend(query, key, value):
     return np.einsum("bts,bsf->btf", weights / weights.sum(-1, keepdims=True), value)
 
 
+def spread_places(n, values, places):
+    """Each window's value to its place of the image."""
+    result = np.zeros((1, 2, n + 2, 4))
+    for i in range(3):
+        for j in range(2):
+            result[:, :, i:i + n, j:j + 3] += np.where(places == 2 * i + j, values, 0)
+    return result[:, :, 1:-1, 1:]
+
+
+def pick_places(x, places):
+    seen = np.concatenate([windows(x, 0), np.zeros((*places.shape, 1))], -1)  # the place behind the last is outside
+    return np.take_along_axis(seen, places[..., None].astype(np.int64), -1)[..., 0]
+
+
+def window_gradient_forms():
+    yield "conv_filter_grad", Form("T:1 2 n 3, T:1 4 n 3", "T:4 2 3 2", lambda x, d: np.einsum("nchwp,nohw->ocp", windows(x, 0), d).reshape(
+        4, 2, 3, 2), f"{WINDOW}, {GROUPS}", off_by="sum")
+    yield "max_pool_index", Form("T:1 2 n 3", "ui8:1 2 n 3", lambda x: windows(x, -np.inf).argmax(-1).astype(np.uint8), WINDOW, off_by="nothing",
+                                 draws={0: lambda numbers, element, shape: rounded(numbers.choice([-2, -1, 0, 1, 2, np.nan], shape), element)})
+    places = {1: between(0, 6)}
+    yield "pool_spread", Form("T:1 2 n 3, ui8:1 2 n 3", "T:1 2 n 3", spread_places, lambda n: f"{WINDOW}, sizes = array<i64: {n}, 3>",
+                              draws=places, sized=True, off_by="sum")
+    yield "pool_pick", Form("T:1 2 n 3, ui8:1 2 n 3", "T:1 2 n 3", pick_places, WINDOW, draws=places, off_by="nothing")
+
+
 def contraction_forms():
     product = lambda a, b: np.matmul(widened(a), widened(b))
     yield "matmul", Form("T:3 n, T:n 5", "S:3 5", product, off_by="sum")
@@ -461,7 +486,7 @@ def random_forms():
 def forms():
     """{op: its forms}."""
     found = {}
-    for family in (elementwise_forms, contraction_forms, reduction_forms, movement_forms, indexing_forms, random_forms):
+    for family in (elementwise_forms, contraction_forms, window_gradient_forms, reduction_forms, movement_forms, indexing_forms, random_forms):
         for op, form in family():
             found.setdefault(op, []).append(form)
     return found

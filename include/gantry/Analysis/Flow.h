@@ -26,7 +26,7 @@ mlir::OpResult resultOf(mlir::OpOperand &use);
 /// The result that gets the same values as an argument of a region: what a loop carries.
 mlir::OpResult resultOf(mlir::BlockArgument argument);
 
-/// The value that decides which way control goes.
+/// The value that decides which way control goes; null where it can go in one way alone.
 mlir::Value conditionOf(mlir::RegionBranchOpInterface op);
 
 /// Whether no region runs in the same run of the op as another.

@@ -3,6 +3,7 @@
 #include "gantry/Transforms/InferShapes.h"
 
 #include "gantry/Analysis/Flow.h"
+#include "gantry/Dialect/Gantry/IR/GradientBuilder.h"
 
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
@@ -81,14 +82,28 @@ static void enterRegions(RegionBranchOpInterface op) {
         argument.setType(source->get().getType());
 }
 
-/// The types of what regions yield, the first one's; of what may be as it was given, those.
+/// The types of what regions yield, the first one's; of what may be as it was given, those. A
+/// gradient has the type of what it is of.
 static void leaveRegions(RegionBranchOpInterface op) {
+  if (auto gradient = dyn_cast<GradientOp>(op.getOperation()))
+    setTypes(gradient.getGradients(), gradient.getWrt().getTypes());
   for (OpResult result : op->getResults()) {
     OpOperand *source = initialSource(op, result);
-    if (!source)
-      source = yieldedSources(op, result).front();
-    result.setType(source->get().getType());
+    SmallVector<OpOperand *> yielded = yieldedSources(op, result);
+    if (!source && !yielded.empty())
+      source = yielded.front();
+    if (source)
+      result.setType(source->get().getType());
   }
+}
+
+/// What a way back takes is known when the way there has types.
+static void enterBackward(CustomGradientOp op) {
+  leaveRegions(cast<RegionBranchOpInterface>(op.getOperation()));
+  SmallVector<Type> types(op.getValues().getTypes());
+  llvm::append_range(types, op.getResultTypes());
+  llvm::copy_if(op.getResultTypes(), std::back_inserter(types), carriesGradients);
+  setTypes(op.getBackward().getArguments(), types);
 }
 
 /// Sizes go into the regions with what loops carry, and come out with what regions yield.
@@ -99,9 +114,12 @@ static LogicalResult inferRegions(Operation &op) {
     enterRegions(branch);
   if (replicas)
     enterReplicas(replicas);
-  for (Region &region : op.getRegions())
+  for (Region &region : op.getRegions()) {
+    if (auto custom = dyn_cast<CustomGradientOp>(op); custom && &region == &custom.getBackward())
+      enterBackward(custom);
     if (failed(inferTypesAgain(region)))
       return failure();
+  }
   if (branch)
     leaveRegions(branch);
   if (replicas)

@@ -143,6 +143,17 @@ uint64_t MaxPoolOp::getFlops() { return windowFlops(getResult(), getWindow()); }
 uint64_t AvgPoolOp::getFlops() { return windowFlops(getResult(), getWindow()); }
 uint64_t LpPoolOp::getFlops() { return windowFlops(getResult(), getWindow()); }
 
+uint64_t MaxPoolIndexOp::getFlops() { return windowFlops(getResult(), getWindow()); }
+/// Each element asks each window that it may be in.
+uint64_t PoolSpreadOp::getFlops() { return windowFlops(getResult(), getWindow()); }
+
+/// Each element of the filter is multiplied for each place of the result.
+uint64_t ConvFilterGradOp::getFlops() {
+  auto d = getCotangent().getType();
+  uint64_t outer = d.getDimSize(1) ? d.getNumElements() / d.getDimSize(1) : 0;
+  return cappedProduct({2, countElements(getResult()), outer});
+}
+
 uint64_t AttentionOp::getFlops() {
   auto k = getKey().getType();
   uint64_t length = k.getDimSize(k.getRank() - 2);

@@ -206,19 +206,59 @@ static LogicalResult inferConvTranspose(ConvTransposeOp::Adaptor op, StringRef n
 }
 GANTRY_INFER(ConvTransposeOp, inferConvTranspose)
 
+static LogicalResult checkWindowSizes(ArrayRef<int64_t> window, int64_t spatial, StringRef name,
+                                      Loc loc) {
+  if (int64_t(window.size()) != spatial)
+    return fail(loc, name, "window has ", window.size(), " entries, expected ", spatial);
+  for (int64_t size : window)
+    if (size < 1)
+      return fail(loc, name, "window has the entry ", size, ", expected at least 1");
+  return success();
+}
+
+static LogicalResult inferConvFilterGrad(ConvFilterGradOp::Adaptor op, StringRef name, Loc loc,
+                                         Types &types) {
+  auto x = typeOf(op.getInput()), d = typeOf(op.getCotangent());
+  if (failed(checkWindow(op, x, name, loc)) ||
+      failed(checkWindowSizes(op.getWindow(), x.getRank() - 2, name, loc)) ||
+      failed(checkSameElement(x.getElementType(), d.getElementType(), name, loc)))
+    return failure();
+  int64_t groups = op.getGroups(), inner = x.getDimSize(1), outer = d.getDimSize(1);
+  if (d.getRank() != x.getRank() || differ(x.getDimSize(0), d.getDimSize(0)) || groups < 1 ||
+      (inner != kOpen && inner % groups) || (outer != kOpen && outer % groups))
+    return fail(loc, name, "input ", text(x.getShape()), ", cotangent ", text(d.getShape()),
+                " and ", groups, " groups do not agree on images or channels");
+  Shape shape{outer, inner == kOpen ? kOpen : inner / groups};
+  for (auto [i, window] : llvm::enumerate(op.getWindow())) {
+    int64_t size = windowed(x.getDimSize(i + 2), op.getPadsLow()[i], op.getPadsHigh()[i], window,
+                            op.getDilations()[i], op.getStrides()[i], false);
+    if (differ(size, d.getDimSize(i + 2)))
+      return fail(loc, name, "cotangent ", text(d.getShape()), " has ", d.getDimSize(i + 2),
+                  " places along spatial dimension ", i, ", where the convolution has ", size);
+    shape.push_back(window);
+  }
+  return push(types, shape, x.getElementType());
+}
+GANTRY_INFER(ConvFilterGradOp, inferConvFilterGrad)
+
+/// Behind the images, and the channels where these are not last.
+template <typename Adaptor>
+static int64_t firstSpatial(Adaptor op) {
+  if constexpr (requires { op.getLayout(); })
+    return op.getLayout() == ImageLayout::NHWC ? 1 : 2;
+  return 2;
+}
+
 template <typename Adaptor>
 static LogicalResult inferPool(Adaptor op, StringRef name, Loc loc, Types &types) {
   auto x = typeOf(op.getInput());
   if (failed(checkWindow(op, x, name, loc)))
     return failure();
-  if (int64_t(op.getWindow().size()) != x.getRank() - 2)
-    return fail(loc, name, "window has ", op.getWindow().size(), " entries, expected ",
-                x.getRank() - 2);
+  if (failed(checkWindowSizes(op.getWindow(), x.getRank() - 2, name, loc)))
+    return failure();
   Shape shape(x.getShape());
   for (auto [i, window] : llvm::enumerate(op.getWindow())) {
-    if (window < 1)
-      return fail(loc, name, "window has the entry ", window, ", expected at least 1");
-    int64_t &size = shape[i + (op.getLayout() == ImageLayout::NHWC ? 1 : 2)];
+    int64_t &size = shape[i + firstSpatial(op)];
     size = windowed(size, op.getPadsLow()[i], op.getPadsHigh()[i], window, op.getDilations()[i],
                     op.getStrides()[i], op.getCeilMode());
     if (size != kOpen && size < 0)
@@ -230,6 +270,77 @@ static LogicalResult inferPool(Adaptor op, StringRef name, Loc loc, Types &types
 GANTRY_INFER(MaxPoolOp, inferPool)
 GANTRY_INFER(AvgPoolOp, inferPool)
 GANTRY_INFER(LpPoolOp, inferPool)
+
+/// A place of a window, and the number behind the last one.
+static Type placeType(MLIRContext *context, ArrayRef<int64_t> window) {
+  int64_t places = 1;
+  for (int64_t size : window)
+    places = size > 255 ? 256 : std::min<int64_t>(places * size, 256);
+  return places <= 255 ? IntegerType::get(context, 8, IntegerType::Unsigned)
+                       : IntegerType::get(context, 32);
+}
+
+static LogicalResult inferMaxPoolIndex(MaxPoolIndexOp::Adaptor op, StringRef name, Loc loc,
+                                       Types &types) {
+  if (failed(inferPool(op, name, loc, types)))
+    return failure();
+  auto type = cast<RankedTensorType>(types.back());
+  types.back() = type.clone(placeType(type.getContext(), op.getWindow()));
+  return success();
+}
+GANTRY_INFER(MaxPoolIndexOp, inferMaxPoolIndex)
+
+/// `outside` is what windows lie over, `places` has an entry for each of them.
+template <typename Adaptor>
+static LogicalResult checkPlaces(Adaptor op, ArrayRef<int64_t> outside, RankedTensorType places,
+                                 StringRef name, Loc loc) {
+  if (failed(checkWindow(op, places, name, loc)) ||
+      failed(checkWindowSizes(op.getWindow(), places.getRank() - 2, name, loc)))
+    return failure();
+  if (Type known = placeType(places.getContext(), op.getWindow()); places.getElementType() != known)
+    return fail(loc, name, "places of the window ", text(op.getWindow()), " are ", known, ", got ",
+                places.getElementType());
+  for (int64_t i = 0; i < places.getRank(); ++i) {
+    int64_t in = outside[i], out = places.getDimSize(i);
+    // The last window begins inside, or in front of it.
+    auto begins = [&](uint64_t low, uint64_t stride) {
+      return out == 0 || (in + low > 0 && uint64_t(out - 1) <= (in + low - 1) / stride);
+    };
+    bool fits = in == kOpen || out == kOpen ||
+                (i < 2 ? in == out : begins(op.getPadsLow()[i - 2], op.getStrides()[i - 2]));
+    if (!fits)
+      return fail(loc, name, "places ", text(places.getShape()), " are not of windows over ",
+                  text(outside));
+  }
+  return success();
+}
+
+static LogicalResult inferPoolSpread(PoolSpreadOp::Adaptor op, StringRef name, Loc loc,
+                                     Types &types) {
+  auto v = typeOf(op.getValues()), places = typeOf(op.getPlaces());
+  if (failed(verifyCompatibleShape(v, places)) || int64_t(op.getSizes().size()) != v.getRank() - 2)
+    return fail(loc, name, "values ", text(v.getShape()), ", places ", text(places.getShape()),
+                " and sizes ", text(op.getSizes()), " do not agree");
+  Shape shape(v.getShape().take_front(2));
+  llvm::append_range(shape, op.getSizes());
+  if (llvm::any_of(op.getSizes(), [](int64_t size) { return size < 0; }))
+    return fail(loc, name, "sizes ", text(op.getSizes()), " are below 0");
+  if (failed(checkPlaces(op, shape, places, name, loc)))
+    return failure();
+  return push(types, shape, v.getElementType());
+}
+GANTRY_INFER(PoolSpreadOp, inferPoolSpread)
+
+static LogicalResult inferPoolPick(PoolPickOp::Adaptor op, StringRef name, Loc loc, Types &types) {
+  auto x = typeOf(op.getInput()), places = typeOf(op.getPlaces());
+  if (x.getRank() != places.getRank())
+    return fail(loc, name, "input ", text(x.getShape()), " and places ", text(places.getShape()),
+                " need the same number of dimensions");
+  if (failed(checkPlaces(op, x.getShape(), places, name, loc)))
+    return failure();
+  return push(types, places.getShape(), x.getElementType());
+}
+GANTRY_INFER(PoolPickOp, inferPoolPick)
 
 static LogicalResult inferAttention(AttentionOp::Adaptor op, StringRef name, Loc loc,
                                     Types &types) {

@@ -19,7 +19,8 @@
 
 namespace gantry {
 
-struct Topology; // gantry/Device/Topology.h
+struct Topology;       // gantry/Device/Topology.h
+class GradientBuilder; // GradientBuilder.h
 
 /// What attributes are told apart by.
 llvm::hash_code hash_value(const DeviceName &name);

@@ -78,14 +78,19 @@ def IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
 def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   let cppNamespace = "::gantry";
   let description = [{
-    Ops that can be differentiated. Declared for the training work, which implements and calls it;
-    nothing does so far.
+    An op with a rule for its gradient, told by external models (lib/Gradient). A way back leads through
+    values of floats alone: from a result of floats to an operand of floats. Where an op has neither, none
+    leads through it, and no rule is needed.
   }];
   let methods = [
-    InterfaceMethod<"Builds the gradients of the operands from those of the results; null where there is none",
-      "::llvm::LogicalResult", "buildGradient",
-      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients,
-           "::llvm::SmallVectorImpl<::mlir::Value> &":$operandGradients)>
+    InterfaceMethod<"Whether all gradients are zero by definition, so that nothing is built",
+      "bool", "stopsGradient", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{Why the operand has no gradient, in words that follow the op's name; empty when it
+      has one, be it zero by definition}],
+      "std::string", "refuseGradient", (ins "unsigned":$operand), [{}], [{ return {}; }]>,
+    InterfaceMethod<[{Gives the gradients of the wanted operands, built of those of the results. They are
+      made of ops that have rules themselves}],
+      "::llvm::LogicalResult", "buildGradient", (ins "::gantry::GradientBuilder &":$builder)>
   ];
 }
 

@@ -10,5 +10,6 @@ include "gantry/Dialect/Gantry/IR/IndexingOps.td"
 include "gantry/Dialect/Gantry/IR/RandomOps.td"
 include "gantry/Dialect/Gantry/IR/StructureOps.td"
 include "gantry/Dialect/Gantry/IR/VariableOps.td"
+include "gantry/Dialect/Gantry/IR/GradientOps.td"
 
 #endif
