@@ -9,7 +9,7 @@
 # Libraries of the compiler layers get MLIR's headers, precompiled, and are built without RTTI and
 # exceptions.
 
-set(GANTRY_COMPILER_LAYERS Dialect Analysis Frontend Arithmetic Linalg Target Transforms Pipeline Search)
+set(GANTRY_COMPILER_LAYERS Dialect Analysis Gradient Frontend Arithmetic Linalg Target Transforms Pipeline Search)
 # Most of the runtime runs once for a plan or for an error, and is text put together: half as large so.
 set(GANTRY_SMALL_LAYERS Support Device Plan Runtime Drivers Machine Show)
 # -Os of Clang still inlines what is called once and is larger by a quarter.

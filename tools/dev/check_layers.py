@@ -39,6 +39,8 @@ RUNTIME = {
 COMPILER = {
     "Dialect": {"Support", "Arrays", "Device"},
     "Analysis": {"Support", "Device", "Queues", "Dialect"},
+    # Reverse-mode differentiation, by rules that come to the ops.
+    "Gradient": {"Support", "Device", "Dialect", "Analysis"},
     "Frontend": {"Support", "Formats", "Device", "Dialect", "Analysis"},
     # Functions as arithmetic that every target has.
     "Arithmetic": {"Dialect"},
@@ -51,9 +53,10 @@ COMPILER = {
     "Target/CUDA": {"Support", "Device", "Plan", "Dialect", "Analysis", "Arithmetic", "Linalg", "Target"},
     "Target/Plan": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis", "Target"},
     "Transforms": {"Support", "Arrays", "Device", "Packing", "Plan", "Placement", "Queues", "Judge", "Dialect",
-                   "Analysis", "Target"},
+                   "Analysis", "Gradient", "Target"},
     "Pipeline": {"Support", "Arrays", "Formats", "Device", "Packing", "Placement", "Plan", "Dialect", "Analysis",
-                 "Frontend", "Arithmetic", "Linalg", "Transforms", "Target", "Target/CPU", "Target/CUDA", "Target/Plan"},
+                 "Gradient", "Frontend", "Arithmetic", "Linalg", "Transforms", "Target", "Target/CPU", "Target/CUDA",
+                 "Target/Plan"},
     # Whatever runs the pipeline more than once and picks.
     "Search": {"Support", "Device", "Placement", "AutoPlacement", "Plan", "Dialect", "Analysis", "Frontend",
                "Transforms", "Target", "Target/CUDA", "Target/Plan", "Pipeline"},

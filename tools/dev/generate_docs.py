@@ -160,6 +160,35 @@ def attributes_page(table):
     return "\n".join(page)
 
 
+def gradients_page(classes, unary, td):
+    """What differentiation makes of each op; refuses tables that lack an op of the dialect or have one too many."""
+    page = ["# Gradients\n", NOTE.format(source=f"`{classes}` and `{unary}`").rstrip() + "\n",
+            "What `gantry.gradient` makes of each op: a rule; *zero*, by definition, so that nothing is built; or *no way*, since what it gives "
+            "or takes is no float, or since it is not there when gradients are built. What a rule *keeps* waits for the way back: operands (x), "
+            "results (y). d is the cotangent of the result. Rules are made of ops that have rules, so that gradients of gradients need no others.\n"]
+    text = (ROOT / unary).read_text(encoding="utf-8")
+    rows = re.findall(r"^GANTRY_UNARY_GRADIENT\((\w+), \w+, ((?:[^,])*?),\s*((?:[^;])*?)\)$(?=\n(?:GANTRY|\n|//|#))", text, flags=re.MULTILINE)
+    found = [op for op, *_ in rows]
+    code = lambda words: re.sub(r"\s+", " ", words).replace("|", "\\|")
+    kept = lambda reads: "–" if reads == "nothing" else " and ".join(reads) if reads in ("x", "y", "xy") else f"`{code(reads)}`"
+    page.append("## Functions of one operand\n\nBy their formulas; at a kink the slope is that of the left side, that of `gantry.hard_swish` the inner "
+                "one. With f16 and bf16 they compute in f32.\n\n| op | gradient | keeps |\n|---|---|---|\n" +
+                "\n".join(f"| `gantry.{op}` | `{code(formula)}` | {kept(reads)} |"
+                          for op, reads, formula in rows) + "\n")
+    text = (ROOT / classes).read_text(encoding="utf-8")
+    words = {"zero": "zero: ", "none": "no way: "}
+    for title, body in re.findall(r"^// ([A-Z][^\n]*)\n(GANTRY_GRADIENT\((?:.|\n)*?)(?=\n\n)", text, flags=re.MULTILINE):
+        rows = re.findall(r'^GANTRY_GRADIENT\((\w+), (\w+), (\w+), "([^"]*)"\)$', body, flags=re.MULTILINE)
+        found += [op for op, *_ in rows]
+        head, _, more = title.rstrip(".").partition(". ")
+        page.append(f"## {head}\n\n" + (f"{more}.\n\n" if more else "") + "| op | gradient | keeps |\n|---|---|---|\n" +
+                    "\n".join(f"| `gantry.{op}` | {words.get(own, '')}{told} | {kept(reads)} |" for op, own, reads, told in rows) + "\n")
+    ops = re.findall(r"^### `gantry\.(\w+)`.*$", tablegen(td, "-gen-dialect-doc", "-dialect=gantry"), flags=re.MULTILINE)
+    if sorted(ops) != sorted(found):
+        sys.exit(f"generate_docs: {classes} and the dialect disagree about " + ", ".join(sorted(set(ops) ^ set(found)) or ["what stands twice"]))
+    return "\n".join(page)
+
+
 def help_of(binary, *arguments, flag="--help"):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     result = subprocess.run([str(binary), *arguments, flag], capture_output=True, text=True, env=environment)
@@ -188,6 +217,8 @@ def pages(build):
     table = "include/gantry/Dialect/Gantry/IR/KernelTable.def"
     if (ROOT / table).exists():
         yield "Kernels.md", kernels_page(table, ir.format("Gantry"))
+    if (ROOT / "include/gantry/Gradient/Classes.def").exists():
+        yield "Gradients.md", gradients_page("include/gantry/Gradient/Classes.def", "include/gantry/Gradient/Unary.def", ir.format("Gantry"))
     if (ROOT / "lib/Frontend/ONNX").is_dir():
         yield "OnnxOps.md", onnx_page("lib/Frontend/ONNX")
     files = [str(file.relative_to(ROOT)) for file in sorted((ROOT / "include").rglob("Passes.td"))]
