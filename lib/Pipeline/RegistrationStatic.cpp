@@ -11,6 +11,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Gradient/Gradient.h"
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 
@@ -171,5 +172,6 @@ void gantry::registerDialects(DialectRegistry &registry) {
   registry.insert<GantryDialect, commands::PlanDialect>();
   registerCPUTarget();
   registerCUDATarget();
+  registerGradients(registry);
   registerEvaluator(registry);
 }

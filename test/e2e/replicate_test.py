@@ -628,7 +628,44 @@ SCALAR = """func.func @main(%x: tensor<f32> {gantry.name = "x"}) -> tensor<f32> 
 """
 LIST = ["--dim=x:0=4", "--replicate"]
 
+GRADIENT = """func.func @main(%x: tensor<BATCHx2xf64> {gantry.name = "x"}, %w: tensor<2xf64> {gantry.name = "w"}) -> (tensor<f64> {gantry.name = "loss"}, tensor<2xf64> {gantry.name = "dw"}) {
+  %y:2 = gantry.replicate (%x, %w) on [DEVICES] takes [split 0, broadcast] gives [sum, sum]
+      : (tensor<BATCHx2xf64>, tensor<2xf64>) -> (tensor<f64>, tensor<2xf64>) {
+  ^bb0(%shard: tensor<?x2xf64>, %v: tensor<2xf64>):
+    %g:2 = gantry.gradient (%v) : (tensor<2xf64>) -> (tensor<f64>, tensor<2xf64>) {
+    ^bb0(%a: tensor<2xf64>):
+      %0 = gantry.mul %shard, %a : (tensor<?x2xf64>, tensor<2xf64>) -> tensor<?x2xf64>
+      %1 = gantry.reduce_sum %0 {axes = array<i64: 0>} : (tensor<?x2xf64>) -> tensor<2xf64>
+      %2 = gantry.all_reduce sum %1 : (tensor<2xf64>) -> tensor<2xf64>
+      %3 = gantry.sub %0, %2 : (tensor<?x2xf64>, tensor<2xf64>) -> tensor<?x2xf64>
+      %4 = gantry.mul %3, %3 : (tensor<?x2xf64>, tensor<?x2xf64>) -> tensor<?x2xf64>
+      %5 = gantry.reduce_sum %4 {axes = array<i64: 0, 1>} : (tensor<?x2xf64>) -> tensor<f64>
+      gantry.yield %5 : tensor<f64>
+    }
+    gantry.yield %g#0, %g#1 : tensor<f64>, tensor<2xf64>
+  }
+  return %y#0, %y#1 : tensor<f64>, tensor<2xf64>
+}
+"""
+
+
+def t3_gradient(runner, count, batch):
+    """A loss that the rows of all replicas are in: gradients go through the collective to all of them."""
+    devices, names = gpus(count)
+    listed = ", ".join(f'"{name}"' for name in names.split(","))
+    model = runner.write("gradient.mlir", GRADIENT.replace("BATCH", str(batch)).replace("DEVICES", listed))
+    x, w = np.random.default_rng(0).standard_normal((batch, 2)), np.array([0.5, -1.5])
+    found = runner.run(model, *devices, *runner.arrays(x=x, w=w))
+    xw, s = x * w, x.sum(0)
+    apart = xw - s * w
+    close(found["loss"], np.array((apart ** 2).sum()), "loss", 1e-12)
+    close(found["dw"], (2 * apart * (x - s)).sum(0), "dw", 1e-12)
+
+
 CASES = {
+    "t3_gradient_1": lambda r: t3_gradient(r, 1, 4),
+    "t3_gradient_uneven": lambda r: t3_gradient(r, 3, 7),
+    "t3_gradient_empty": lambda r: t3_gradient(r, 4, 5),
     "r1_dense_2_of_8": lambda r: r1_dense(r, 2, 8),
     "r1_dense_3_of_7": lambda r: r1_dense(r, 3, 7),
     "r1_dense_8_of_8": lambda r: r1_dense(r, 8, 8),

@@ -123,7 +123,7 @@ def suites(build, results, jobs):
                          ("known-operands", "known_operands_test.py"), ("detections", "detections_test.py"),
                          ("models", "models_test.py"), ("auto", "auto_test.py"),
                          ("placement-oracle", "placement_oracle_test.py"), ("replicate", "replicate_test.py"),
-                         ("functions", "unary_math_test.py"), ("empty", "empty_dims_test.py"),
+                         ("functions", "unary_math_test.py"), ("gradients", "gradient_test.py"), ("empty", "empty_dims_test.py"),
                          ("random-ops", "random_ops_test.py"), ("shared-memory", "memory_test.py"),
                          ("over-limit", "over_limit_test.py"), ("limits", "limits_test.py"),
                          ("product-bits", "product_bits_test.py"), ("product-math", "product_math_test.py"),

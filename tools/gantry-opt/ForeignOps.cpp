@@ -3,7 +3,7 @@
 #include "ForeignOps.h"
 
 #include "gantry/Device/DeviceName.h"
-#include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Dialect/Gantry/IR/GradientBuilder.h"
 
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
 
@@ -14,6 +14,15 @@ struct AddModel : gantry::KernelOpInterface::ExternalModel<AddModel, tosa::AddOp
   StringRef getLogName(Operation *) const { return "TosaAdd"; }
   gantry::FusionKind getFusionKind(Operation *) const { return gantry::FusionKind::Elementwise; }
   bool hasKernel(Operation *, gantry::DeviceType, Type) const { return true; }
+};
+
+struct AddGradient : gantry::GradientOpInterface::ExternalModel<AddGradient, tosa::AddOp> {
+  LogicalResult buildGradient(Operation *, gantry::GradientBuilder &builder) const {
+    for (unsigned i : {0, 1})
+      if (builder.wants(i))
+        builder.give(i, builder.ofResult());
+    return success();
+  }
 };
 
 /// Without `hasKernel`: an op of another dialect is for CPUs unless it says so.
@@ -38,5 +47,6 @@ void registerForeignOps(DialectRegistry &registry) {
     tosa::AddOp::attachInterface<AddModel>(*context);
     tosa::SubOp::attachInterface<SubModel>(*context);
     tosa::ReciprocalOp::attachInterface<ReciprocalModel>(*context);
+    tosa::AddOp::attachInterface<AddGradient>(*context);
   });
 }

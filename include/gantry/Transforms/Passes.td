@@ -442,6 +442,23 @@ def ExpandReplicasPass : Pass<"gantry-expand-replicas", "::mlir::func::FuncOp"> 
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def ExpandGradientsPass : Pass<"gantry-expand-gradients", "::mlir::ModuleOp"> {
+  let summary = "replace gradients by the ops of the way there and back";
+  let description = [{
+    Precondition: calls, scopes, variables and replicas are resolved, and shapes are static where a way
+    back leads. Each `gantry.gradient` becomes the ops of its region, and behind them those of the way
+    back, from the last op to the first, made by the rules of GradientOpInterface; gradients inside of
+    others first. An op of the way back has the request, the origin and the location of the op that it
+    belongs to, and its name with `/grad` behind. Equal ops are merged before, while no op has a name that
+    it did not bring. What a value gets from its uses is added one by one, from the last use to the first.
+    `gantry.checkpoint`, `gantry.custom_gradient` and `gantry.stop_gradient` are gone, too: the first
+    region of the one, the operand of the other. A module without any of these ops is left alone.
+
+    An op without a rule, and an operand that the loss does not depend on, are errors.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def ExpandCollectivesPass : Pass<"gantry-expand-collectives", "::mlir::func::FuncOp"> {
   let summary = "replace collectives by direct exchange";
   let description = [{

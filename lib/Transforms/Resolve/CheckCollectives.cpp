@@ -63,6 +63,7 @@ private:
   void visit(Operation &op, Value condition);
   void visitBranch(RegionBranchOpInterface op, Value condition);
   void spread(RegionBranchOpInterface op);
+  void differentiate(GradientOp op);
 
   DenseMap<Value, Value> reasons;
   DenseMap<StringAttr, Operation *> variables; ///< by name: the assignment
@@ -123,6 +124,17 @@ void Differences::visitBranch(RegionBranchOpInterface op, Value condition) {
   spread(op);
   if (Value own = ownCondition())
     addAll(op->getResults(), own);
+  if (auto gradient = dyn_cast<GradientOp>(op.getOperation()))
+    differentiate(gradient);
+}
+
+/// Gradients are made of whatever the region reads, collectives or not.
+void Differences::differentiate(GradientOp op) {
+  Value reason = firstIn(op.getOperands());
+  op.getBody().walk(
+      [&](Operation *inner) { reason = reason ? reason : firstIn(inner->getOperands()); });
+  if (reason)
+    addAll(op.getGradients(), reason);
 }
 
 void Differences::explain(Value value, InFlightDiagnostic &error) const {

@@ -240,6 +240,12 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
       return resolveWhile(loop, values, replica);
     if (auto inner = dyn_cast<ReplicateOp>(op))
       return resolveReplicate(inner, values);
+    if (auto gradient = dyn_cast<GradientOp>(op))
+      return resolveGradient(gradient, values, replica);
+    if (auto checkpoint = dyn_cast<CheckpointOp>(op))
+      return resolveCheckpoint(checkpoint, values, replica);
+    if (auto custom = dyn_cast<CustomGradientOp>(op))
+      return resolveCustom(custom, values, replica);
     return success();
   }
 
@@ -370,6 +376,70 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     takeRegions(op, next);
     assign(written, values, next.getResults().drop_front(op.getNumResults()));
     replace(op, next);
+    return success();
+  }
+
+  /// Visits a region that runs once; it yields behind its own values what it wrote of `written`.
+  LogicalResult visitOnce(Region &region, const Names &written, const Values &values,
+                          ReplicateOp replica) {
+    Values inside = values;
+    if (failed(visit(region.front(), inside, replica)))
+      return failure();
+    appendYield(region, written, inside);
+    return success();
+  }
+
+  /// What the region assigns comes in front of the gradients.
+  LogicalResult resolveGradient(GradientOp op, Values &values, ReplicateOp replica) {
+    Names written = namesIn(op, true);
+    if (failed(visitOnce(op.getBody(), written, values, replica)))
+      return failure();
+    if (written.empty())
+      return success();
+    unsigned yielded = op.getYielded().size();
+    SmallVector<Type> types(op.getYielded().getTypes());
+    llvm::append_range(types, TypeRange(ValueRange(flatten(written, values))));
+    llvm::append_range(types, op.getGradients().getTypes());
+    OpBuilder builder(op);
+    auto next = GradientOp::create(builder, op.getLoc(), types, op.getValues(), op.getSeedsAttr(),
+                                   op.getAllowUnusedAttr());
+    takeRegions(op, next);
+    assign(written, values, next.getYielded().drop_front(yielded));
+    next->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    SmallVector<Value> results(next.getYielded().take_front(yielded));
+    llvm::append_range(results, next.getGradients());
+    op->replaceAllUsesWith(results);
+    op.erase();
+    return success();
+  }
+
+  LogicalResult resolveCheckpoint(CheckpointOp op, Values &values, ReplicateOp replica) {
+    Names written = namesIn(op, true);
+    if (failed(visitOnce(op.getBody(), written, values, replica)))
+      return failure();
+    if (written.empty())
+      return success();
+    SmallVector<Type> types(op.getResultTypes());
+    llvm::append_range(types, TypeRange(ValueRange(flatten(written, values))));
+    OpBuilder builder(op);
+    auto next = CheckpointOp::create(builder, op.getLoc(), types);
+    takeRegions(op, next);
+    assign(written, values, next.getResults().drop_front(op.getNumResults()));
+    replace(op, next);
+    return success();
+  }
+
+  /// What its results are is said by both of its regions, so that nothing can be added to them.
+  LogicalResult resolveCustom(CustomGradientOp op, Values &values, ReplicateOp replica) {
+    Operation *write = nullptr;
+    op->walk([&](Operation *inner) { write = isWrite(inner) ? inner : write; });
+    if (write)
+      return write->emitOpError() << "assigns '" << getAccessedVariable(write)
+                                  << "' inside of gantry.custom_gradient; give the value as a "
+                                     "result of it, and assign that";
+    for (Region &region : op->getRegions())
+      if (failed(visitOnce(region, {}, values, replica)))
+        return failure();
     return success();
   }
 

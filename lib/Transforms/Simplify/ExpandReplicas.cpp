@@ -3,9 +3,9 @@
 // The replicas are cloned side by side, op by op, so that a collective finds the values of all of
 // them. Branches and loops that have a collective inside are one for all replicas, whose condition
 // is the same (gantry-check-collectives): in its regions the replicas are side by side again, and
-// their results one after the other. A replica with an empty shard gets only the ops that what it
-// gives for itself needs: the new value of its mirror of a variable, say, which is all-reduced from
-// the others.
+// their results one after the other. So is a gradient, which is of the losses of all replicas then.
+// A replica with an empty shard gets only the ops that what it gives for itself needs: the new
+// value of its mirror of a variable, say, which is all-reduced from the others.
 
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Analysis/Homes.h"
@@ -69,6 +69,7 @@ private:
   LogicalResult expand(Operation &inner);
   LogicalResult expandIf(IfOp branch);
   LogicalResult expandWhile(WhileOp loop);
+  LogicalResult expandGradient(GradientOp op);
   LogicalResult finishJoint(Operation &inner, Operation *made, ArrayRef<Slot> slots);
   LogicalResult expandRegion(Region &from, Region &to, function_ref<SmallVector<Value>()> results);
   SmallVector<Slot> slotsOf(Operation &inner);
@@ -189,6 +190,8 @@ void Expansion::need(Value value, SmallVectorImpl<Value> &work) {
     unit = argument.getOwner()->getParentOp();
     if (!joint.contains(unit))
       return;
+    if (auto gradient = dyn_cast<GradientOp>(unit))
+      return work.push_back(gradient.getWrt()[argument.getArgNumber()]);
     index = resultOf(argument).getResultNumber();
   } else {
     unit = findUnit(value.getDefiningOp());
@@ -225,8 +228,10 @@ LogicalResult Expansion::expand(Operation &inner) {
       return expandIf(branch);
     if (auto loop = dyn_cast<WhileOp>(inner))
       return expandWhile(loop);
+    if (auto gradient = dyn_cast<GradientOp>(inner))
+      return expandGradient(gradient);
     return inner.emitError(
-        "has a gantry.all_reduce inside, which only branches and loops may have");
+        "has a gantry.all_reduce inside, which only branches, loops and gradients may have");
   }
   for (Replica &replica : replicas)
     if ((!replica.isEmpty || needed.contains(&inner)) && failed(cloneInto(replica, inner)))
@@ -312,6 +317,64 @@ LogicalResult Expansion::expandWhile(WhileOp loop) {
       return failure();
   }
   return finishJoint(*loop, made, slots);
+}
+
+/// Without seeds every replica's loss weighs 1.
+static Value seedFor(OpBuilder &builder, GradientOp op) {
+  auto type = cast<RankedTensorType>(op.getYielded().front().getType());
+  auto one = builder.getFloatAttr(type.getElementType(), 1);
+  return ConstantOp::create(builder, op.getLoc(), DenseElementsAttr::get(type, Attribute(one)));
+}
+
+/// The gradients of the sum of all replicas' losses: one replica's weights may reach another one's
+/// loss through a collective. Values, and gradients, are those of the first replica, the second,
+/// ...
+LogicalResult Expansion::expandGradient(GradientOp op) {
+  SmallVector<Replica *> own;
+  for (Replica &replica : replicas)
+    if (!replica.isEmpty)
+      own.push_back(&replica);
+    else if (llvm::any_of(op.getGradients(), [&](OpResult gradient) {
+               return neededResults.contains({op, gradient.getResultNumber()});
+             }))
+      return op.emitOpError() << "has a gantry.all_reduce inside, and replica " << replica.number
+                              << " has no rows but uses a gradient; all-reduce the gradients";
+  auto eachReplica = [&](ValueRange values) {
+    SmallVector<Value> all;
+    for (Value value : values)
+      for (Replica *replica : own)
+        all.push_back(replica->values.lookupOrDefault(value));
+    return all;
+  };
+  SmallVector<Value> operands = eachReplica(op.getWrt()), seeds = eachReplica(op.getCotangents());
+  if (seeds.empty())
+    seeds.assign(own.size(), seedFor(builder, op));
+  auto draft = GradientOp::create(builder, op.getLoc(), TypeRange(), operands, IntegerAttr(),
+                                  op.getAllowUnusedAttr());
+  Block &block = draft.getBody().emplaceBlock();
+  size_t next = 0;
+  for (BlockArgument argument : op.getBody().getArguments())
+    for (Replica *replica : own) {
+      Value operand = operands[next++];
+      replica->values.map(argument, block.addArgument(operand.getType(), operand.getLoc()));
+    }
+  ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
+  if (failed(expandRegion(op.getBody(), draft.getBody(), [&] { return eachReplica(yielded); })))
+    return failure();
+  SmallVector<Type> types(block.getTerminator()->getOperandTypes());
+  llvm::append_range(types, ValueRange(operands).getTypes());
+  int64_t count = seeds.size();
+  llvm::append_range(operands, seeds);
+  auto made = GradientOp::create(builder, op.getLoc(), types, operands,
+                                 builder.getI64IntegerAttr(count), op.getAllowUnusedAttr());
+  made.getBody().takeBody(draft.getBody());
+  draft.erase();
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  next = 0;
+  for (OpResult result : op->getResults())
+    for (Replica *replica : own)
+      replica->values.map(result, made->getResult(next++));
+  return verify(made);
 }
 
 /// A shape that the graph states in full, for the whole batch, becomes that of the shard when the

@@ -1,5 +1,6 @@
 // After Simplify: every value is a tensor of a type that memory can be planned for: known elements,
-// a known shape of a sane size. Branches and loops nest no deeper than in plans.
+// a known shape of a sane size. What is to be differentiated is; branches and loops nest no deeper
+// than in plans.
 
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Plan/Validate.h"
@@ -63,6 +64,10 @@ struct VerifySimplified : gantry::impl::VerifySimplifiedPassBase<VerifySimplifie
   void runOnOperation() override {
     markAllAnalysesPreserved();
     auto result = getOperation().walk([](Operation *op) {
+      if (isa<GradientOp, CheckpointOp, CustomGradientOp, StopGradientOp>(op)) {
+        op->emitOpError("is left after Simplify");
+        return WalkResult::interrupt();
+      }
       if (isNHWC(op)) {
         op->emitOpError()
             << "has the layout NHWC, which the compiler sets after placement; transpose "

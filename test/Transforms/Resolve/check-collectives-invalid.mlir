@@ -195,3 +195,31 @@ func.func @writer(%x: tensor<6xf32>, %l: tensor<f32>) {
   }
   return
 }
+
+// -----
+
+// A gradient is made of what its region reads.
+func.func @gradient(%x: tensor<6xf32>, %w: tensor<f32>, %v: tensor<f32>) {
+  // expected-note @below {{it is computed from input 0 of the region, which is split 0}}
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    %g:2 = gantry.gradient (%w) : (tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    ^bb0(%b: tensor<f32>):
+      %0 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+      %1 = gantry.mul %0, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %2 = gantry.all_reduce sum %1 : (tensor<f32>) -> tensor<f32>
+      gantry.yield %2 : tensor<f32>
+    }
+    // expected-note @below {{the condition}}
+    %c = gantry.compare lt, %g#1, %v : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    gantry.if %c {
+      // expected-error @below {{'gantry.all_reduce' op is inside of a gantry.if whose condition may differ between the replicas, so that not all of them would take part; compute the condition from what they have in common: constants, broadcast inputs, results of gantry.all_reduce}}
+      %r = gantry.all_reduce sum %v : (tensor<f32>) -> tensor<f32>
+      gantry.yield
+    } else {
+      gantry.yield
+    } : tensor<i1>
+    gantry.yield
+  }
+  return
+}

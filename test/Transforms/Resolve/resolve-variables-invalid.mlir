@@ -110,3 +110,20 @@ func.func @nested_alone(%x: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+gantry.variable @w = dense<0.5> : tensor<4xf32>
+
+func.func @custom_gradient(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = gantry.custom_gradient (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error @below {{'gantry.assign' op assigns '@w' inside of gantry.custom_gradient; give the value as a result of it, and assign that}}
+    gantry.assign @w, %a : tensor<4xf32>
+    gantry.yield %a : tensor<4xf32>
+  } backward {
+  ^bb0(%a: tensor<4xf32>, %y: tensor<4xf32>, %d: tensor<4xf32>):
+    gantry.yield %d : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}

@@ -116,3 +116,58 @@ func.func @mirrored(%x: tensor<4xf32>) {
   gantry.assign_add @w, %x : tensor<4xf32>
   return
 }
+
+// -----
+
+gantry.variable @w = dense<0.5> : tensor<4xf32>
+gantry.variable @mean = dense<0.0> : tensor<4xf32>
+
+// What is assigned inside of a gradient is yielded in front of the gradients, and what comes behind
+// reads it; a checkpoint gives it, too.
+// CHECK-LABEL: func.func @gradients(
+// CHECK-SAME: %[[W:.*]]: tensor<4xf32> {gantry.name = "w", gantry.variable = @w}, %[[MEAN:.*]]: tensor<4xf32> {gantry.name = "mean", gantry.variable = @mean}) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {
+// CHECK: %[[R:.*]]:3 = gantry.gradient(%[[W]]) : (tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>, tensor<4xf32>) {
+// CHECK: ^bb0(%[[V:.*]]: tensor<4xf32>):
+// CHECK:   %[[C:.*]]:2 = gantry.checkpoint -> (tensor<f32>, tensor<4xf32>) {
+// CHECK:     %[[NEW:.*]] = gantry.update_add %[[MEAN]], %[[V]] {gantry.variable = @mean}
+// CHECK:     gantry.yield %{{.*}}, %[[NEW]] : tensor<f32>, tensor<4xf32>
+// CHECK:   gantry.yield %[[C]]#0, %[[C]]#1 : tensor<f32>, tensor<4xf32>
+// CHECK: return %[[R]]#2, %[[R]]#1, %[[R]]#1
+func.func @gradients() -> (tensor<4xf32>, tensor<4xf32>) {
+  %w = gantry.read @w : tensor<4xf32>
+  %0:2 = gantry.gradient (%w) : (tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
+  ^bb0(%v: tensor<4xf32>):
+    %1 = gantry.checkpoint -> (tensor<f32>) {
+      gantry.assign_add @mean, %v : tensor<4xf32>
+      %2 = gantry.reduce_sum %v {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+      gantry.yield %2 : tensor<f32>
+    }
+    gantry.yield %1 : tensor<f32>
+  }
+  %mean = gantry.read @mean : tensor<4xf32>
+  return %0#1, %mean : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+gantry.variable @w = dense<0.5> : tensor<4xf32>
+
+// Regions of a custom gradient read.
+// CHECK-LABEL: func.func @custom(
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[W:.*]]: tensor<4xf32> {
+// CHECK: gantry.mul %{{.*}}, %[[W]]
+// CHECK: gantry.mul %{{.*}}, %[[W]]
+func.func @custom(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = gantry.custom_gradient (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %w = gantry.read @w : tensor<4xf32>
+    %1 = gantry.mul %a, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    gantry.yield %1 : tensor<4xf32>
+  } backward {
+  ^bb0(%a: tensor<4xf32>, %y: tensor<4xf32>, %d: tensor<4xf32>):
+    %w = gantry.read @w : tensor<4xf32>
+    %1 = gantry.mul %d, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    gantry.yield %1 : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}

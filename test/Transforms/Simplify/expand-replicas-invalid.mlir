@@ -62,7 +62,7 @@ func.func @mean(%x: tensor<6xi32>) -> tensor<i32> {
 func.func @scope(%x: tensor<6xf32>) {
   gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
   ^bb0(%a: tensor<?xf32>):
-    // expected-error @below {{has a gantry.all_reduce inside, which only branches and loops may have}}
+    // expected-error @below {{has a gantry.all_reduce inside, which only branches, loops and gradients may have}}
     gantry.on "CPU:0" {
       %0 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
       %1 = gantry.all_reduce sum %0 : (tensor<f32>) -> tensor<f32>
@@ -89,4 +89,23 @@ func.func @branches(%x: tensor<6xf32>, %c: tensor<i1>) -> tensor<6xf32> {
     gantry.yield %0 : tensor<6xf32>
   }
   return %y : tensor<6xf32>
+}
+
+// -----
+
+func.func @empty_gradient(%x: tensor<1xf32>, %w: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  // expected-remark @below {{a batch of 1 over 2 replicas leaves GPU:1 without work; give fewer devices, or a larger batch}}
+  %y:2 = gantry.replicate (%x, %w) on ["GPU:0", "GPU:1"] takes [split 0, broadcast] gives [per_replica] : (tensor<1xf32>, tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%a: tensor<?xf32>, %v: tensor<f32>):
+    // expected-error @below {{'gantry.gradient' op has a gantry.all_reduce inside, and replica 1 has no rows but uses a gradient; all-reduce the gradients}}
+    %g:2 = gantry.gradient (%v) : (tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    ^bb0(%b: tensor<f32>):
+      %0 = gantry.mul %a, %b : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+      %1 = gantry.reduce_sum %0 {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+      %2 = gantry.all_reduce sum %1 : (tensor<f32>) -> tensor<f32>
+      gantry.yield %2 : tensor<f32>
+    }
+    gantry.yield %g#1 : tensor<f32>
+  }
+  return %y#0, %y#1 : tensor<f32>, tensor<f32>
 }

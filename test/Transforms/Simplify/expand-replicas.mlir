@@ -186,3 +186,39 @@ func.func @joint_branch(%x: tensor<3xf32>, %c: tensor<i1>) -> tensor<f32> {
   }
   return %y : tensor<f32>
 }
+
+// A gradient for each replica, and one of all losses where replicas meet inside.
+// CHECK-LABEL: func.func @gradients(
+// CHECK: gantry.gradient(%{{.*}}) : (tensor<2xf32>) -> (tensor<f32>, tensor<2xf32>)
+// CHECK: gantry.gradient(%{{.*}}) : (tensor<2xf32>) -> (tensor<f32>, tensor<2xf32>)
+// CHECK: %[[ONE:.*]] = gantry.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[G:.*]]:6 = gantry.gradient(%[[W0:.*]], %[[W1:.*]], %[[ONE]], %[[ONE]]) seeds 2 : (tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+// CHECK: ^bb0(%[[A:.*]]: tensor<2xf32>, %[[B:.*]]: tensor<2xf32>):
+// CHECK:   %[[M0:.*]] = gantry.mul %{{.*}}, %[[A]] {{.*}} : (tensor<4x2xf32>, tensor<2xf32>)
+// CHECK:   %[[M1:.*]] = gantry.mul %{{.*}}, %[[B]] {{.*}} : (tensor<3x2xf32>, tensor<2xf32>)
+// CHECK:   %[[S:.*]]:2 = gantry.all_reduce sum
+// CHECK:   gantry.yield %{{.*}}, %{{.*}}, %[[S]]#0, %[[S]]#1 : tensor<f32>, tensor<f32>, tensor<2xf32>, tensor<2xf32>
+// CHECK: gantry.concat %[[G]]#4, %[[G]]#5
+func.func @gradients(%x: tensor<7x2xf32>, %w: tensor<2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y:2 = gantry.replicate (%x, %w) on ["GPU:0", "GPU:1"] takes [split 0, broadcast] gives [gather 0, gather 0]
+      : (tensor<7x2xf32>, tensor<2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%shard: tensor<?x2xf32>, %v: tensor<2xf32>):
+    %own:2 = gantry.gradient (%v) : (tensor<2xf32>) -> (tensor<f32>, tensor<2xf32>) {
+    ^bb0(%a: tensor<2xf32>):
+      %0 = gantry.mul %shard, %a : (tensor<?x2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+      %1 = gantry.reduce_sum %0 {axes = array<i64: 0, 1>} : (tensor<?x2xf32>) -> tensor<f32>
+      gantry.yield %1 : tensor<f32>
+    }
+    %all:3 = gantry.gradient (%v) : (tensor<2xf32>) -> (tensor<f32>, tensor<2xf32>, tensor<2xf32>) {
+    ^bb0(%a: tensor<2xf32>):
+      %0 = gantry.mul %shard, %a : (tensor<?x2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+      %1 = gantry.reduce_sum %0 {axes = array<i64: 0>} : (tensor<?x2xf32>) -> tensor<2xf32>
+      %2 = gantry.all_reduce sum %1 : (tensor<2xf32>) -> tensor<2xf32>
+      %3 = gantry.mul %2, %2 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      %4 = gantry.reduce_sum %3 {axes = array<i64: 0>} : (tensor<2xf32>) -> tensor<f32>
+      gantry.yield %4, %2 : tensor<f32>, tensor<2xf32>
+    }
+    gantry.yield %own#1, %all#2 : tensor<2xf32>, tensor<2xf32>
+  }
+  return %y#0, %y#1 : tensor<4xf32>, tensor<4xf32>
+}

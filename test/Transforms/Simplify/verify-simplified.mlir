@@ -95,3 +95,15 @@ func.func @nested(%c: tensor<i1>) {
   } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1> } else { } : tensor<i1>
   return
 }
+
+// -----
+
+// What is differentiated is ops.
+func.func @gradient(%x: tensor<f32>) {
+  // expected-error @below {{'gantry.gradient' op is left after Simplify}}
+  %0:2 = gantry.gradient (%x) : (tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%a: tensor<f32>):
+    gantry.yield %a : tensor<f32>
+  }
+  return
+}

@@ -1,0 +1,230 @@
+// RUN: gantry-opt %s --gantry-expand-gradients | FileCheck %s
+
+// The regions yield what their ways back read; what has one type shares a result.
+// CHECK-LABEL: @branch(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>, %[[Y:[^:]*]]: tensor<4xf32>, %[[C:[^:]*]]: tensor<i1>, %[[S:[^:]*]]: tensor<4xf32>
+// CHECK: %[[V1:.*]]:2 = gantry.if %[[C]] -> (tensor<4xf32>, tensor<4xf32>) {
+// CHECK: %[[V2:.*]] = gantry.exp %[[X]]
+// CHECK: gantry.yield %[[V2]], %[[V2]]
+// CHECK: } else {
+// CHECK: %[[V3:.*]] = gantry.tanh %[[Y]]
+// CHECK: gantry.yield %[[V3]], %[[V3]]
+// CHECK: }
+// CHECK: %[[V4:.*]]:2 = gantry.if %[[C]] -> (tensor<4xf32>, tensor<4xf32>) {
+// CHECK: %[[V5:.*]] = gantry.mul %[[S]], %[[V1]]#1
+// CHECK: %[[V6:.*]] = gantry.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: %[[V7:.*]] = gantry.broadcast %[[V6]]{{.*}} -> tensor<4xf32>
+// CHECK: gantry.yield %[[V5]], %[[V7]]
+// CHECK: } else {
+// CHECK: %[[V8:.*]] = gantry.mul %[[V1]]#1, %[[V1]]#1
+// CHECK: %[[V9:.*]] = gantry.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V10:.*]] = gantry.sub %[[V9]], %[[V8]]
+// CHECK: %[[V11:.*]] = gantry.mul %[[S]], %[[V10]]
+// CHECK: %[[V12:.*]] = gantry.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: %[[V13:.*]] = gantry.broadcast %[[V12]]{{.*}} -> tensor<4xf32>
+// CHECK: gantry.yield %[[V13]], %[[V11]]
+// CHECK: }
+// CHECK: return %[[V4]]#0, %[[V4]]#1
+func.func @branch(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: tensor<i1>, %s: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0:3 = gantry.gradient (%x, %y, %s) seeds 1 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    %1 = gantry.if %c -> (tensor<4xf32>) {
+      %2 = gantry.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+      gantry.yield %2 : tensor<4xf32>
+    } else {
+      %2 = gantry.tanh %b : (tensor<4xf32>) -> tensor<4xf32>
+      gantry.yield %2 : tensor<4xf32>
+    } : tensor<i1>
+    gantry.yield %1 : tensor<4xf32>
+  }
+  return %0#1, %0#2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A row is kept of each round, and the way back reads them from the last to the first; what comes from outside is added up.
+// CHECK-LABEL: @loop(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>, %[[W:[^:]*]]: tensor<4xf32>, %[[S:[^:]*]]: tensor<4xf32>
+// CHECK: %[[V1:.*]] = gantry.constant dense<0> : tensor<i64>
+// CHECK: %[[V2:.*]] = gantry.constant dense<1> : tensor<i64>
+// CHECK: %[[V3:.*]] = gantry.constant dense<3> : tensor<i64>
+// CHECK: %[[V4:.*]] = gantry.constant dense<0> : tensor<i64>
+// CHECK: %[[V5:.*]] = gantry.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: %[[V6:.*]] = gantry.broadcast %[[V5]]{{.*}} -> tensor<3x4xf32>
+// CHECK: %[[V7:.*]]:4 = gantry.while(%[[V1]], %[[X]], %[[V4]], %[[V6]]) : (tensor<i64>, tensor<4xf32>, tensor<i64>, tensor<3x4xf32>) -> (tensor<i64>, tensor<4xf32>, tensor<i64>, tensor<3x4xf32>) {
+// CHECK: ^bb0(%[[A9_0:[^:]*]]: tensor<i64>, %[[A9_1:[^:]*]]: tensor<4xf32>, %[[A9_2:[^:]*]]: tensor<i64>, %[[A9_3:[^:]*]]: tensor<3x4xf32>):
+// CHECK: %[[V8:.*]] = gantry.compare {{ *}}lt, %[[A9_0]], %[[V3]]
+// CHECK: gantry.yield %[[V8]]
+// CHECK: } do {
+// CHECK: ^bb0(%[[A13_0:[^:]*]]: tensor<i64>, %[[A13_1:[^:]*]]: tensor<4xf32>, %[[A13_2:[^:]*]]: tensor<i64>, %[[A13_3:[^:]*]]: tensor<3x4xf32>):
+// CHECK: %[[V9:.*]] = gantry.mul %[[A13_1]], %[[W]] {gantry.name = "step"}
+// CHECK: %[[V10:.*]] = gantry.add %[[A13_0]], %[[V2]]
+// CHECK: %[[V11:.*]] = gantry.constant dense<1> : tensor<i64>
+// CHECK: %[[V12:.*]] = gantry.add %[[A13_2]], %[[V11]]
+// CHECK: %[[V13:.*]] = gantry.set_slice %[[A13_3]], %[[A13_1]], %[[A13_2]] {axis = 0 : i64}
+// CHECK: gantry.yield %[[V10]], %[[V9]], %[[V12]], %[[V13]]
+// CHECK: }
+// CHECK: %[[V14:.*]] = gantry.constant dense<2> : tensor<i64>
+// CHECK: %[[V15:.*]] = gantry.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: %[[V16:.*]] = gantry.broadcast %[[V15]]{{.*}} -> tensor<4xf32>
+// CHECK: %[[V17:.*]]:3 = gantry.while(%[[V14]], %[[S]], %[[V16]]) : (tensor<i64>, tensor<4xf32>, tensor<4xf32>) -> (tensor<i64>, tensor<4xf32>, tensor<4xf32>) {
+// CHECK: ^bb0(%[[A25_0:[^:]*]]: tensor<i64>, %[[A25_1:[^:]*]]: tensor<4xf32>, %[[A25_2:[^:]*]]: tensor<4xf32>):
+// CHECK: %[[V18:.*]] = gantry.constant dense<0> : tensor<i64>
+// CHECK: %[[V19:.*]] = gantry.compare {{ *}}ge, %[[A25_0]], %[[V18]]
+// CHECK: gantry.yield %[[V19]]
+// CHECK: } do {
+// CHECK: ^bb0(%[[A30_0:[^:]*]]: tensor<i64>, %[[A30_1:[^:]*]]: tensor<4xf32>, %[[A30_2:[^:]*]]: tensor<4xf32>):
+// CHECK: %[[V20:.*]] = gantry.gather %[[V7]]#3, %[[A30_0]] {axis = 0 : i64}
+// CHECK: %[[V21:.*]] = gantry.mul %[[A30_1]], %[[W]] {gantry.name = "step/grad_lhs"}
+// CHECK: %[[V22:.*]] = gantry.mul %[[A30_1]], %[[V20]] {gantry.name = "step/grad_rhs"}
+// CHECK: %[[V23:.*]] = gantry.constant dense<1> : tensor<i64>
+// CHECK: %[[V24:.*]] = gantry.sub %[[A30_0]], %[[V23]]
+// CHECK: %[[V25:.*]] = gantry.add %[[A30_2]], %[[V22]]
+// CHECK: gantry.yield %[[V24]], %[[V21]], %[[V25]]
+// CHECK: }
+// CHECK: return %[[V17]]#1, %[[V17]]#2
+func.func @loop(%x: tensor<4xf32>, %w: tensor<4xf32>, %s: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %one = gantry.constant dense<1> : tensor<i64>
+  %three = gantry.constant dense<3> : tensor<i64>
+  %0:3 = gantry.gradient (%x, %w, %s) seeds 1 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    %1:2 = gantry.while (%zero, %a) : (tensor<i64>, tensor<4xf32>) -> (tensor<i64>, tensor<4xf32>) {
+    ^bb0(%i: tensor<i64>, %v: tensor<4xf32>):
+      %c = gantry.compare lt, %i, %three : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      gantry.yield %c : tensor<i1>
+    } do {
+    ^bb0(%i: tensor<i64>, %v: tensor<4xf32>):
+      %2 = gantry.mul %v, %b {gantry.name = "step"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %3 = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      gantry.yield %3, %2 : tensor<i64>, tensor<4xf32>
+    }
+    gantry.yield %1#1 : tensor<4xf32>
+  }
+  return %0#1, %0#2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// What is inside of a checkpoint is computed again, under a mark that keeps it apart.
+// CHECK-LABEL: @checkpoint(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>, %[[S:[^:]*]]: tensor<4xf32>
+// CHECK: %[[V1:.*]] = gantry.exp %[[X]] {gantry.name = "e"}
+// CHECK: %[[V2:.*]] = gantry.sin %[[V1]] {gantry.name = "s"}
+// CHECK: %[[V3:.*]] = gantry.exp %[[X]] {gantry.again = 1 : i64, gantry.name = "e/again"}
+// CHECK: %[[V4:.*]] = gantry.sin %[[V3]] {gantry.again = 1 : i64, gantry.name = "s/again"}
+// CHECK: %[[V5:.*]] = gantry.cos %[[V3]] {gantry.name = "s/again/grad"}
+// CHECK: %[[V6:.*]] = gantry.mul %[[S]], %[[V5]] {gantry.name = "s/again/grad"}
+// CHECK: %[[V7:.*]] = gantry.mul %[[V6]], %[[V3]] {gantry.name = "e/again/grad"}
+// CHECK: return %[[V7]]
+func.func @checkpoint(%x: tensor<4xf32>, %s: tensor<4xf32>) -> tensor<4xf32> {
+  %0:2 = gantry.gradient (%x, %s) seeds 1 : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = gantry.checkpoint -> (tensor<4xf32>) {
+      %2 = gantry.exp %a {gantry.name = "e"} : (tensor<4xf32>) -> tensor<4xf32>
+      %3 = gantry.sin %2 {gantry.name = "s"} : (tensor<4xf32>) -> tensor<4xf32>
+      gantry.yield %3 : tensor<4xf32>
+    }
+    gantry.yield %1 : tensor<4xf32>
+  }
+  return %0#1 : tensor<4xf32>
+}
+
+// The second region is the way back.
+// CHECK-LABEL: @custom(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>, %[[S:[^:]*]]: tensor<4xf32>
+// CHECK: %[[V1:.*]] = gantry.round %[[X]]
+// CHECK: %[[V2:.*]] = gantry.mul %[[S]], %[[V1]]
+// CHECK: return %[[V2]]
+func.func @custom(%x: tensor<4xf32>, %s: tensor<4xf32>) -> tensor<4xf32> {
+  %0:2 = gantry.gradient (%x, %s) seeds 1 : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = gantry.custom_gradient (%a) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%b: tensor<4xf32>):
+      %2 = gantry.round %b : (tensor<4xf32>) -> tensor<4xf32>
+      gantry.yield %2 : tensor<4xf32>
+    } backward {
+    ^bb0(%b: tensor<4xf32>, %y: tensor<4xf32>, %d: tensor<4xf32>):
+      %2 = gantry.mul %d, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      gantry.yield %2 : tensor<4xf32>
+    }
+    gantry.yield %1 : tensor<4xf32>
+  }
+  return %0#1 : tensor<4xf32>
+}
+
+// A constant where it is differentiated, the operand elsewhere.
+// CHECK-LABEL: @stopped(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<f32>
+// CHECK: %[[V1:.*]] = gantry.mul %[[X]], %[[X]]
+// CHECK: %[[V2:.*]] = gantry.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[V3:.*]] = gantry.mul %[[V2]], %[[X]]
+// CHECK: return %[[V3]]
+func.func @stopped(%x: tensor<f32>) -> tensor<f32> {
+  %0:2 = gantry.gradient (%x) : (tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%a: tensor<f32>):
+    %1 = gantry.stop_gradient %a : tensor<f32>
+    %2 = gantry.mul %1, %a : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    gantry.yield %2 : tensor<f32>
+  }
+  return %0#1 : tensor<f32>
+}
+
+// Where nothing is differentiated regions are their ops.
+// CHECK-LABEL: @outside_of_gradients(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>
+// CHECK: %[[V1:.*]] = gantry.exp %[[X]]
+// CHECK: return %[[V1]]
+func.func @outside_of_gradients(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %1 = gantry.checkpoint -> (tensor<4xf32>) {
+    %2 = gantry.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+    gantry.yield %2 : tensor<4xf32>
+  }
+  %3 = gantry.stop_gradient %1 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// Back to where the operand is.
+// CHECK-LABEL: @copy(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>{{.*}}, %[[S:[^:]*]]: tensor<4xf32>
+// CHECK: %[[V1:.*]] = gantry.copy %[[X]] to "GPU:0"
+// CHECK: %[[V2:.*]] = gantry.copy %[[S]] to "CPU:0"
+// CHECK: return %[[V2]]
+func.func @copy(%x: tensor<4xf32> {gantry.device = #gantry.device<"CPU:0">}, %s: tensor<4xf32>) -> tensor<4xf32> {
+  %0:2 = gantry.gradient (%x, %s) seeds 1 : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = gantry.copy %a to "GPU:0" : tensor<4xf32>
+    gantry.yield %1 : tensor<4xf32>
+  }
+  return %0#1 : tensor<4xf32>
+}
+
+// Each operand is in every result; of a mean it has its share.
+// CHECK-LABEL: @collective(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>, %[[Y:[^:]*]]: tensor<4xf32>, %[[S:[^:]*]]: tensor<4xf32>, %[[T:[^:]*]]: tensor<4xf32>
+// CHECK: %[[V1:.*]]:2 = gantry.all_reduce mean %[[X]], %[[Y]] on ["GPU:0", "GPU:1"] weights [3, 1]
+// CHECK: %[[V2:.*]]:2 = gantry.all_reduce sum %[[S]], %[[T]] on ["GPU:0", "GPU:1"]
+// CHECK: %[[V3:.*]] = gantry.constant dense<7.500000e-01> : tensor<f32>
+// CHECK: %[[V4:.*]] = gantry.mul %[[V2]]#0, %[[V3]]
+// CHECK: %[[V5:.*]] = gantry.constant dense<2.500000e-01> : tensor<f32>
+// CHECK: %[[V6:.*]] = gantry.mul %[[V2]]#1, %[[V5]]
+// CHECK: return %[[V4]], %[[V6]]
+func.func @collective(%x: tensor<4xf32>, %y: tensor<4xf32>, %s: tensor<4xf32>, %t: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0:4 = gantry.gradient (%x, %y, %s, %t) seeds 2 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    %1:2 = gantry.all_reduce mean %a, %b on ["GPU:0", "GPU:1"] weights [3, 1] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+    gantry.yield %1#0, %1#1 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %0#2, %0#3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// Ops of other dialects have rules, too.
+// CHECK-LABEL: @foreign(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>, %[[S:[^:]*]]: tensor<4xf32>
+// CHECK: %[[V1:.*]] = tosa.add %[[X]], %[[X]]
+// CHECK: %[[V2:.*]] = gantry.add %[[S]], %[[S]]
+// CHECK: return %[[V2]]
+func.func @foreign(%x: tensor<4xf32>, %s: tensor<4xf32>) -> tensor<4xf32> {
+  %0:2 = gantry.gradient (%x, %s) seeds 1 : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = tosa.add %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    gantry.yield %1 : tensor<4xf32>
+  }
+  return %0#1 : tensor<4xf32>
+}

@@ -1,0 +1,252 @@
+#!/usr/bin/python3
+"""Gradients against PyTorch's and against central differences.
+
+Every form of an op that has a gradient (gradient_forms.py) is differentiated at sizes 0, 1, 17 and 197 with random cotangents, in
+f64: values, gradients and, as rules are made of ops that have rules, gradients of gradients may differ from PyTorch's by 1e-10 of
+the largest value; what the forward says on both sides of a point tells the slope to 1e-6. Narrow types are held against f64. With
+fusion and without, on one thread and on two the bits are the same. Random graphs (gradient_graphs.py) read values many times, in
+branches and loops, too. An op of Gradients.md with a rule and without a form fails.
+
+Usage: gradient_test.py --build-dir BUILD [--jobs N] [--filter TEXT] [--json FILE] [-v]
+"""
+
+import argparse
+import collections
+import dataclasses
+import itertools
+import pathlib
+import re
+import sys
+import zlib
+
+import numpy as np
+
+import gantry_api
+import groups
+from gradient_forms import between, forms, text_of, torch
+from gradient_graphs import graph
+from kernel_forms import DTYPES, rounded
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TABLE = ROOT / "docs/generated/Gradients.md"
+CASES_OF_A_PLAN = 12
+AGAINST_PYTORCH, AGAINST_DIFFERENCES = 1e-10, 1e-6
+STEP = 1e-5  # of a central difference: its error is about the square of it
+# Of the largest value; sums of f16 and bf16 are f32, what is saved between ops is not.
+HAS_PYTORCH = hasattr(torch, "__version__") and isinstance(torch.__version__, str)
+OFF_BY = {"f64": AGAINST_PYTORCH, "f32": 1e-4, "f16": 1e-2, "bf16": 8e-2}
+# By kernels and forms that stand for others, or that are differentiated as a part of one.
+TESTED_ELSEWHERE = {"all_reduce": "expand-gradients-structure.mlir", "max_pool_index": "max_pool"}
+
+
+@dataclasses.dataclass
+class Source:
+    form: object
+    lines: list
+    operands: list  # (element, shape)
+    results: list
+    wrt: list
+    twice: bool
+    nudges: dict  # by operand: where a central difference goes
+
+
+def is_float(kind):
+    return kind[0] in ("f64", "f32", "f16", "bf16")
+
+
+def tensors(arrays, wrt):
+    return [torch.tensor(array.astype(np.float64) if array.dtype.kind == "f" else array.astype(np.int64) if array.dtype.kind in "iu" else array,
+                         requires_grad=i in wrt) for i, array in enumerate(arrays)]
+
+
+def gradients(of, wrt, seeds, again):
+    """Zeros where there is no way, or none that PyTorch knows."""
+    pairs = [(y, s) for y, s in zip(of, seeds) if y.requires_grad]
+    if not pairs:
+        return [torch.zeros_like(x) for x in wrt]
+    found = torch.autograd.grad([y for y, _ in pairs], wrt, [s for _, s in pairs], create_graph=again, allow_unused=True)
+    return [torch.zeros_like(x) if g is None else g for g, x in zip(found, wrt)]
+
+
+def reference(source, arrays, seeds, directions):
+    """Values, gradients, and those of the gradients' sum along `directions`."""
+    operands = tensors(arrays, source.wrt)
+    wrt = [operands[i] for i in source.wrt]
+    values = source.form.reference(*operands)
+    values = tuple(values) if isinstance(values, (tuple, list)) or hasattr(values, "_fields") else (values,)
+    floats = [y for y, kind in zip(values, source.results) if is_float(kind)]
+    first = gradients(floats, wrt, [torch.tensor(s.astype(np.float64)) for s in seeds], source.twice)
+    second = gradients(first, wrt, [torch.tensor(d) for d in directions], False) if source.twice else []
+    return [t.detach().numpy() for t in (*values, *first, *second)]
+
+
+def make_case(form, element, n, number):
+    name = f"{form.op} {element} {n} [{number}]"
+    draw = np.random.default_rng(zlib.crc32(name.encode()))
+    operands, results = form.of(form.operands, element, n), form.of(form.results, element, n)
+    wrt = list(form.wrt) or [i for i, kind in enumerate(operands) if is_float(kind)]
+    arrays = [np.asarray(form.draws.get(i, between(-2, 2) if is_float(kind) else None)(draw, kind[1])) for i, kind in enumerate(operands)]
+    arrays = [rounded(array, kind[0]) for array, kind in zip(arrays, operands)]
+    seeds = [rounded(np.asarray((form.seeds or between(-1, 1))(draw, kind[1])), kind[0]) for kind in results if is_float(kind)]
+    twice = form.twice and element == "f64"
+    directions = [draw.uniform(-1, 1, operands[i][1]) for i in wrt] if twice else []
+    nudges = {i: draw.uniform(-1, 1, operands[i][1]) for i in wrt} if form.smooth and element == "f64" else {}
+    source = Source(form, form.lines(element, n), operands, results, wrt, twice, nudges)
+    with np.errstate(all="ignore"):
+        expected = reference(source, arrays, seeds, directions) if HAS_PYTORCH and form.reference else ()
+    coarsest = max(OFF_BY[kind[0]] for kind in (*operands, *results) if is_float(kind))
+    return groups.Case(name, source, [*arrays, *seeds, *directions], expected, (0, coarsest), element)
+
+
+def make_cases(graphs):
+    counts = collections.Counter()
+    for form in itertools.chain(forms(), map(graph, range(graphs))):
+        counts[form.op] += 1
+        for element in form.types:
+            for n in form.sizes if element == "f64" else form.sizes[-1:]:
+                yield make_case(form, element, n, counts[form.op])
+
+
+def region(source, take):
+    """The op's lines as the body of a gradient, with what is differentiated as its arguments."""
+    kind = lambda i: text_of(*source.operands[i])
+    name = lambda text: re.sub(r"%x(\d+)", lambda m: f"%{take}{m[1]}" if int(m[1]) in source.wrt else f"%i{m[1]}",
+                               re.sub(r"%(?!x\d)", f"%{take}_", text))
+    lines = [f"^bb0({', '.join(f'%{take}{i}: {kind(i)}' for i in source.wrt)}):", *map(name, source.lines)]
+    order = sorted(range(len(source.results)), key=lambda i: not is_float(source.results[i]))
+    lines.append(f"gantry.yield {', '.join(f'%{take}_r{i}' for i in order)} : {', '.join(text_of(*source.results[i]) for i in order)}")
+    return lines, order
+
+
+def text(source):
+    """(lines, names of operands with their types, results with theirs): of values, then gradients, then second ones."""
+    kinds = [text_of(*kind) for kind in source.operands]
+    seeds = [text_of(*kind) for kind in source.results if is_float(kind)]
+    wrt, of_wrt = [f"%i{i}" for i in source.wrt], [kinds[i] for i in source.wrt]
+    arguments = [(f"%i{i}", kind) for i, kind in enumerate(kinds)] + [(f"%s{i}", kind) for i, kind in enumerate(seeds)]
+
+    def head(values, of_values, cotangents, of_cotangents, results):
+        return (f"gantry.gradient ({', '.join([*values, *cotangents])}) seeds {len(cotangents)} allow_unused : "
+                f"({', '.join([*of_values, *of_cotangents])}) -> ({', '.join(results)}) {{")
+    body, order = region(source, "a")
+    yielded = [text_of(*source.results[i]) for i in order]
+    own = [f"%s{i}" for i in range(len(seeds))]
+    names = [f"%v{i}" for i in order] + [f"%g{i}" for i in source.wrt]
+    lines = [f"{', '.join(names)} = {head(wrt, of_wrt, own, seeds, [*yielded, *of_wrt])}", *body, "}"]
+    results = [(f"%v{i}", text_of(*kind)) for i, kind in enumerate(source.results)] + [(f"%g{i}", kinds[i]) for i in source.wrt]
+    if source.twice:
+        arguments += [(f"%u{i}", kinds[i]) for i in source.wrt]
+        body, _ = region(source, "b")
+        outer = [f"%o{i}" for i in source.wrt]
+        lines += [f"{', '.join([f'%p{i}' for i in source.wrt] + [f'%h{i}' for i in source.wrt])} = "
+                  + head(wrt, of_wrt, [f"%u{i}" for i in source.wrt], of_wrt, [*of_wrt, *of_wrt]),
+                  f"^bb0({', '.join(f'{o}: {t}' for o, t in zip(outer, of_wrt))}):",
+                  f"{', '.join([f'%w{i}' for i in order] + [f'%q{i}' for i in source.wrt])} = {head(outer, of_wrt, own, seeds, [*yielded, *of_wrt])}", *body, "}",
+                  f"gantry.yield {', '.join(f'%q{i}' for i in source.wrt)} : {', '.join(of_wrt)}", "}"]
+        results += [(f"%h{i}", kinds[i]) for i in source.wrt]
+    return lines, arguments, results
+
+
+def pack(cases, folder):
+    arguments, lines, returned, inputs, outputs = [], [], [], {}, []
+    for number, case in enumerate(cases):
+        own = lambda line, number=number: re.sub(r"%(\w+)", rf"%c{number}\1", line)
+        body, operands, results = text(case.source)
+        for (name, kind), array in zip(operands, case.inputs, strict=True):
+            inputs[f"input{len(arguments)}"] = array
+            arguments.append(f"{own(name)}: {kind}")
+        lines += [f"  {own(line)}" for line in body]
+        outputs.append([f"output{len(returned) + i}" for i in range(len(results))])
+        returned += [(own(name), kind) for name, kind in results]
+    file = folder / "graph.mlir"
+    file.write_text(f"func.func @main({', '.join(arguments)}) -> ({', '.join(kind for _, kind in returned)}) {{\n" + "\n".join(lines) +
+                    f"\n  return {', '.join(name for name, _ in returned)} : {', '.join(kind for _, kind in returned)}\n}}\n")
+    return file, inputs, outputs
+
+
+def error_of(actual, expected):
+    """As a part of the largest value; infinite where infinities or NaN differ."""
+    if actual.shape != expected.shape:
+        return np.inf
+    expected = np.asarray(expected, np.float64)
+    finite = np.isfinite(expected)
+    if not np.array_equal(finite, np.isfinite(actual)) or not np.array_equal(actual[~finite].astype(np.float64), expected[~finite], equal_nan=True):
+        return np.inf
+    largest = max(np.abs(expected[finite]).max(initial=0), 1e-3)
+    return np.abs(actual[finite].astype(np.float64) - expected[finite]).max(initial=0) / largest
+
+
+class Gradients(groups.Suite):
+    def judge(self, case, actual):
+        limit = case.tolerance[1]
+        count = len(case.source.results)
+        what = lambda i: f"value {i}" if i < count else f"gradient {i - count}"
+        for i, (array, expected) in enumerate(zip(actual, case.expected, strict=bool(case.expected))):
+            if not (error := error_of(array, expected)) <= limit:
+                return f"{what(i)}: {error:.2g} of the largest value off (at most {limit:.2g}): {array.reshape(-1)[:4]} for {np.asarray(expected).reshape(-1)[:4]}"
+        return None
+
+    def compare(self, cases, file, inputs, outputs):
+        found = super().compare(cases, file, inputs, outputs)
+        if not any(case.source.nudges for case in cases):
+            return found
+        plan = gantry_api.Plan(gantry_api.compile_model(file, self.flags, inputs), 1)
+        at = lambda sign: plan.run({name: array for name, array in self.nudged(cases, inputs, sign).items() if name in plan.inputs})
+        low, here, high = at(-1), at(0), at(1)
+        return [what or self.differences(case, [[run[name] for name in names] for run in (low, here, high)])
+                for what, case, names in zip(found, cases, outputs)]
+
+    def nudged(self, cases, inputs, sign):
+        moved, first = dict(inputs), 0
+        for case in cases:
+            for i, nudge in case.source.nudges.items():
+                moved[f"input{first + i}"] = inputs[f"input{first + i}"] + sign * STEP * nudge
+            first += len(case.inputs)
+        return moved
+
+    def differences(self, case, runs):
+        """Along the nudges: what the values do, and what their gradients say."""
+        source = case.source
+        if not source.nudges:
+            return None
+        count, seeds = len(source.results), case.inputs[len(source.operands):]
+        floats = [i for i, kind in enumerate(source.results) if is_float(kind)]
+        parts = [seed * (runs[2][i] - runs[0][i]) / (2 * STEP) for i, seed in zip(floats, seeds)]
+        slopes = [runs[1][count + k] * source.nudges[i] for k, i in enumerate(source.wrt)]
+        found, told = sum(p.sum() for p in parts), sum(s.sum() for s in slopes)
+        scale = max(sum(np.abs(p).sum() for p in parts), sum(np.abs(s).sum() for s in slopes), 1e-3)
+        if abs(found - told) > AGAINST_DIFFERENCES * scale:
+            return f"central differences say {found!r}, the gradient {told!r}"
+        return None
+
+
+def ops_without_forms():
+    rules = re.findall(r"^\| `gantry\.(\w+)` \| (?!zero|no way|refused|—)", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
+    known = {form.op for form in forms()} | set(TESTED_ELSEWHERE)
+    return [f"gantry.{op}" for op in rules if op not in known]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--graphs", type=int, default=200, help="random graphs; 2000 are the long form")
+    parser.add_argument("-v", action="store_true", help="a line for each op")
+    arguments = parser.parse_args()
+    gantry_api.load(arguments.build_dir)
+    torch.set_num_threads(1)
+    if not HAS_PYTORCH:
+        print("gradients: without PyTorch (group references), by central differences alone")
+    cases = [case for case in make_cases(arguments.graphs) if arguments.filter in case.name]
+    failures = Gradients(cases, pack).run(CASES_OF_A_PLAN, arguments.jobs)
+    failures.update((op, "has no form") for op in ops_without_forms())
+    if arguments.v:
+        for op, count in collections.Counter(case.source.form.op.split()[0] for case in cases).items():
+            print(f"  {op}: {count} cases")
+    return groups.report("gradients", len(cases), failures, arguments.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
