@@ -65,7 +65,7 @@ const OpTable &gantry::onnx::getOpTable() {
                      addMicrosoftOps,   addMicrosoftQuantizedOps,
                      addFusedOps,       addMachineLearningOps,
                      addDetectionOps,   addSelectingOps,
-                     addRefusedOps})
+                     addGradientOps,    addRefusedOps})
       add(made);
     return made;
   }();

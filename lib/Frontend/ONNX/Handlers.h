@@ -16,6 +16,8 @@ using Handler = std::function<Values(NodeContext &)>;
 
 /// The domain of ONNX Runtime's own ops.
 inline constexpr llvm::StringLiteral kMicrosoft = "com.microsoft";
+/// The domain of optimisers and gradients.
+inline constexpr llvm::StringLiteral kTraining = "ai.onnx.preview.training";
 
 /// How many operands and outputs an op has; kAny is no limit.
 inline constexpr unsigned kAny = ~0u;
@@ -80,6 +82,7 @@ void addLossOps(OpTable &table);
 void addGeneratorOps(OpTable &table);
 void addControlFlowOps(OpTable &table);
 void addTrainingOps(OpTable &table);
+void addGradientOps(OpTable &table);
 void addSignalOps(OpTable &table);
 void addSamplingOps(OpTable &table);
 void addAttentionOps(OpTable &table);

@@ -71,6 +71,11 @@ void NodeContext::askFor(ArrayRef<std::string> inputs, StringRef why) {
   failed = true;
 }
 
+Value NodeContext::tensorNamed(StringRef name) const {
+  const Value *value = name.empty() ? nullptr : scope.find(name);
+  return value ? *value : Value();
+}
+
 bool NodeContext::hasReported() const { return importer.issueCount() > issuesBefore; }
 
 //===----------------------------------------------------------------------===//

@@ -72,6 +72,8 @@ public:
   bool isNarrow(size_t i) const;
   size_t numOutputs() const { return node.outputs.size(); }
   bool wantsOutput(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
+  /// The value that the graph has under `name` before this node; null when there is none.
+  Value tensorNamed(llvm::StringRef name) const;
   llvm::StringRef outputName(size_t i) const {
     return i < node.outputs.size() ? llvm::StringRef(node.outputs[i]) : "";
   }

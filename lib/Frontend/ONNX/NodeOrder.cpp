@@ -1,6 +1,7 @@
 // Puts nodes in the order of their use, where a file has them in another one.
 
 #include "NodeOrder.h"
+#include "Handlers.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -13,7 +14,13 @@ void gantry::onnx::forNamesRead(const Node &node,
                                 llvm::function_ref<void(std::string_view)> found) {
   for (std::string_view name : node.inputs)
     found(name);
+  // Gradient names what is differentiated by attributes.
+  const bool namesTensors = node.op == "Gradient" && llvm::StringRef(node.domain) == kTraining;
   for (const Attribute &attr : node.attributes) {
+    if (namesTensors && attr.type == Attribute::String)
+      found(attr.s);
+    if (namesTensors)
+      llvm::for_each(attr.strings, found);
     if (!attr.graph)
       continue;
     for (const Node &inner : attr.graph->nodes)

@@ -62,6 +62,5 @@ void gantry::onnx::addRefusedOps(OpTable &table) {
   table.refuse("DeformConv", "no kernel samples at computed places inside a convolution");
   table.refuse("Multinomial", "no kernel draws from a given distribution");
   table.refuse("TfIdfVectorizer", "it counts words of texts, and no kernel does that");
-  table.refuse("Gradient", "gradients are not computed yet", "ai.onnx.preview.training");
   refuseMicrosoftOps(table);
 }

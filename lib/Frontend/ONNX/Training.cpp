@@ -104,7 +104,7 @@ static Values momentum(NodeContext &n) {
 
 void gantry::onnx::addTrainingOps(OpTable &table) {
   const Arity many{5, kAny, kAny};
-  table.add("Adagrad", adagrad, many, "ai.onnx.preview.training");
-  table.add("Adam", adam, {6, kAny, kAny}, "ai.onnx.preview.training");
-  table.add("Momentum", momentum, many, "ai.onnx.preview.training");
+  table.add("Adagrad", adagrad, many, kTraining);
+  table.add("Adam", adam, {6, kAny, kAny}, kTraining);
+  table.add("Momentum", momentum, many, kTraining);
 }
