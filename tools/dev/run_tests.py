@@ -37,7 +37,7 @@ LIT = "/usr/lib/llvm-22/bin/lit"
 LONG = {"ctest": 180, "lit": 75, "kernel-table": 54, "python": 48, "models": 44, "amx": 40,
         "static-compiler": 40, "attention-math": 36, "random-ops": 33, "attention-bits": 30, "products-gpu": 28,
         "models-cuda": 27, "shared-memory": 27, "auto": 27, "graphs-gpu": 25, "convolutions": 25, "onnx": 24,
-        "replicate": 20, "onnx-ops": 19, "quantized": 18}
+        "replicate": 20, "onnx-ops": 19, "quantized": 18, "gradients": 60, "gradients-gpu": 52}
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FIRST_LINES, LAST_LINES = 20, 40  # of what a failing test said
 MOST_TOLD = 40  # failures of a suite
@@ -165,6 +165,7 @@ def suites(build, results, jobs):
     for name, script, checks, *more in (("functions-gpu", "unary_math_test.py", "all"),
                                         ("onnx-ops-gpu", "onnx_ops_test.py", "all"),
                                         ("stages-gpu", "stages_test.py", "all"),
+                                        ("gradients-gpu", "gradient_test.py", "all", "--graphs", "20"),
                                         ("attention-math-gpu", "attention_math_test.py", "all", "--count", "9",
                                          "--flag=gpu-arch=sm_80", "--flag=cubins=off"),
                                         ("empty-gpu", "empty_dims_test.py", "memory"),
