@@ -3,8 +3,8 @@
 
 #include "gantry/Pipeline/Pipeline.h"
 
-#include "gantry/Arrays/Values.h"
 #include "gantry/Formats/ArrayFiles.h"
+#include "gantry/Formats/Values.h"
 #include "gantry/Plan/MatrixProduct.h"
 #include "gantry/Support/Program.h"
 #include "gantry/Target/CPU/CPUTarget.h"

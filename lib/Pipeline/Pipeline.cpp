@@ -12,7 +12,7 @@
 #include "gantry/Target/CUDA/Passes.h"
 #include "gantry/Target/Passes.h"
 #include "gantry/Transforms/CheckCopyBudget.h"
-#include "gantry/Transforms/OverLimit/Passes.h"
+#include "gantry/Transforms/MemoryRepair/Passes.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/SpecializeShapes.h"
 

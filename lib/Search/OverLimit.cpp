@@ -11,7 +11,7 @@
 #include "gantry/Support/Seconds.h"
 #include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/Plan/WritePlan.h"
-#include "gantry/Transforms/OverLimit.h"
+#include "gantry/Transforms/MemoryRepair/Words.h"
 
 #include <numeric>
 

@@ -4,7 +4,7 @@
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Format.h"
 #include "gantry/Support/Seconds.h"
-#include "gantry/Transforms/OverLimit.h"
+#include "gantry/Transforms/MemoryRepair/Words.h"
 
 using namespace mlir;
 using namespace gantry;

@@ -1,7 +1,7 @@
 // Array files from anywhere: every parser takes the bytes, and what one accepts has exactly the
 // bytes that its type says, can be printed, and is read back as the same when written.
-#include "gantry/Arrays/Values.h"
 #include "gantry/Formats/Archive.h"
+#include "gantry/Formats/Values.h"
 
 #include <cstdlib>
 #include <cstring>

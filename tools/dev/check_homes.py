@@ -47,7 +47,7 @@ RULES = [
     Rule("a cast to an op of control flow", "ask MLIR's region and branch interfaces",
          re.compile(CONTROL_FLOW),
          ("lib/Analysis", "lib/Pipeline", "lib/Search", "lib/Target", "lib/Transforms"), {
-             "lib/Transforms/Simplify/ExpandReplicas.cpp": 2,
+             "lib/Transforms/Replicate/ExpandReplicas.cpp": 2,
              "lib/Transforms/Resolve/ResolveVariables.cpp": 2,
              "lib/Transforms/Schedule/LowerCommands.cpp": 2,
          }),
@@ -76,7 +76,7 @@ RULES = [
          }),
 ]
 # Where names of devices come in as text, and layers that are not the compiler's.
-NOT_ASKED = ("lib/Arrays", "lib/CAPI", "lib/Device", "lib/Drivers", "lib/Machine", "lib/Runtime")
+NOT_ASKED = ("lib/Formats", "lib/CAPI", "lib/Device", "lib/Drivers", "lib/Machine", "lib/Runtime")
 
 ATTRIBUTE = re.compile(
     r'"(gantry\.[a-z_.]+)"|'

@@ -8,7 +8,7 @@
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/CUDA/Passes.h"
 #include "gantry/Target/Passes.h"
-#include "gantry/Transforms/OverLimit/Passes.h"
+#include "gantry/Transforms/MemoryRepair/Passes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
   gantry::registerDialects(registry);
   registerForeignOps(registry);
   gantry::registerGantryTransformsPasses();
-  gantry::registerGantryOverLimitPasses();
+  gantry::registerGantryMemoryRepairPasses();
   gantry::registerGantryArithmeticPasses();
   gantry::registerGantryLinalgPasses();
   gantry::registerGantryTargetPasses();

@@ -1,7 +1,7 @@
 #include "Arguments.h"
 
-#include "gantry/Arrays/Values.h"
 #include "gantry/Formats/ArrayFiles.h"
+#include "gantry/Formats/Values.h"
 #include "gantry/Support/Names.h"
 
 #include <charconv>

@@ -1,7 +1,7 @@
 // Arguments of a kernel as they are typed, and the buffers behind them.
 #pragma once
 
-#include "gantry/Arrays/Array.h"
+#include "gantry/Formats/Array.h"
 #include "gantry/PTX/Machine.h"
 
 #include <optional>

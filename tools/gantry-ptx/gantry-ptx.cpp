@@ -2,8 +2,8 @@
 #include "Arguments.h"
 #include "Options.h"
 
-#include "gantry/Arrays/Values.h"
 #include "gantry/Formats/ArrayFiles.h"
+#include "gantry/Formats/Values.h"
 #include "gantry/PTX/Lint.h"
 #include "gantry/PTX/Machine.h"
 #include "gantry/Support/Bytes.h"

@@ -5,7 +5,7 @@
 #include "Console.h"
 
 #include "gantry-c/compiler.h"
-#include "gantry/Arrays/Array.h"
+#include "gantry/Formats/Array.h"
 #include "gantry/Support/Status.h"
 
 #include <cstdint>

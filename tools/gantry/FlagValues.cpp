@@ -1,6 +1,6 @@
 #include "FlagValues.h"
 
-#include "gantry/Arrays/Values.h"
+#include "gantry/Formats/Values.h"
 #include "gantry/Placement/OpPattern.h"
 #include "gantry/Support/Format.h"
 

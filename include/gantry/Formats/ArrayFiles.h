@@ -4,7 +4,7 @@
 // and may be given hostile files.
 #pragma once
 
-#include "gantry/Arrays/Array.h"
+#include "gantry/Formats/Array.h"
 #include "gantry/Support/File.h"
 
 namespace gantry::arrays {

@@ -1,9 +1,9 @@
 // The phases in order, and the options that decide what they do.
 #pragma once
 
-#include "gantry/Arrays/Array.h"
 #include "gantry/Device/CopyBudget.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Formats/Array.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Target/Assembler.h"
 #include "gantry/Transforms/LoweredKernels.h"

@@ -1,5 +1,5 @@
 // Memory of an emulated device is memory of the host; code is PTX, and a launch a run of the
-// emulator (gantry/Emulator) over the buffers that it names, and no others.
+// emulator (Emulator.h) over the buffers that it names, and no others.
 #include "gantry/Drivers/EmulatedDriver.h"
 
 #include "EmulatorLibrary.h"

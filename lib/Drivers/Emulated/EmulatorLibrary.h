@@ -1,7 +1,7 @@
 // The emulator's library, opened when the first code for emulated GPUs is loaded.
 #pragma once
 
-#include "gantry/Emulator/Emulator.h"
+#include "Emulator.h"
 #include "gantry/Support/Status.h"
 
 namespace gantry::runtime {

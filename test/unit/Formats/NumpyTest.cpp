@@ -1,8 +1,8 @@
 // Against NumPy itself: files that it wrote are read, files that we wrote it reads, and what we
 // print is what it prints. Skipped where Debian's python3-numpy is not installed.
 #include "TemporaryFolder.h"
-#include "gantry/Arrays/Values.h"
 #include "gantry/Formats/Archive.h"
+#include "gantry/Formats/Values.h"
 
 #include <cstdio>
 #include <fstream>

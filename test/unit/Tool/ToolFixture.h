@@ -3,9 +3,9 @@
 
 #include "Runtime/PlanBuilder.h"
 #include "TemporaryFolder.h"
-#include "gantry/Arrays/Values.h"
 #include "gantry/Device/Topology.h"
 #include "gantry/Formats/Archive.h"
+#include "gantry/Formats/Values.h"
 
 #include <cstdlib>
 #include <cstring>

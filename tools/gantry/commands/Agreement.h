@@ -3,7 +3,7 @@
 
 #include "Execution.h"
 
-#include "gantry/Arrays/Values.h"
+#include "gantry/Formats/Values.h"
 
 namespace gantry::tool {
 

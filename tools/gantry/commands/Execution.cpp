@@ -2,10 +2,10 @@
 
 #include "Console.h"
 
-#include "gantry/Arrays/Values.h"
 #include "gantry/Device/GPUArch.h"
 #include "gantry/Drivers/BuiltIn.h"
 #include "gantry/Formats/Archive.h"
+#include "gantry/Formats/Values.h"
 #include "gantry/Machine/Machine.h"
 #include "gantry/Runtime/Tensor.h"
 

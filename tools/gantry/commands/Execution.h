@@ -3,7 +3,7 @@
 
 #include "Model.h"
 
-#include "gantry/Arrays/Array.h"
+#include "gantry/Formats/Array.h"
 #include "gantry/Runtime/Session.h"
 
 #include <memory>

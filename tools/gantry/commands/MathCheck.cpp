@@ -4,7 +4,7 @@
 #include "Console.h"
 #include "StateFile.h"
 
-#include "gantry/Arrays/Values.h"
+#include "gantry/Formats/Values.h"
 
 namespace gantry::tool {
 

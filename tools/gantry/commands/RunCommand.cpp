@@ -10,8 +10,8 @@
 #include "StateFile.h"
 #include "TracedRuns.h"
 
-#include "gantry/Arrays/Values.h"
 #include "gantry/Formats/Archive.h"
+#include "gantry/Formats/Values.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
 

@@ -1,7 +1,7 @@
 #include "gantry/Dialect/Gantry/IR/RoundElements.h"
 
-#include "gantry/Arrays/Array.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
+#include "gantry/Formats/Array.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"

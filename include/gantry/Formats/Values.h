@@ -1,7 +1,7 @@
 // What is done with the values of arrays: print, compare, make up.
 #pragma once
 
-#include "gantry/Arrays/Array.h"
+#include "gantry/Formats/Array.h"
 
 namespace gantry::arrays {
 

@@ -1,4 +1,4 @@
-#include "gantry/Arrays/Array.h"
+#include "gantry/Formats/Array.h"
 
 #include "gantry/Support/Bytes.h"
 

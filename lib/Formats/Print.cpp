@@ -1,6 +1,6 @@
 // Printing as NumPy does it (numpy/core/arrayprint.py describes the rules): all shown numbers share
 // one format, chosen from their range; each has the fewest digits that tell it from its neighbours.
-#include "gantry/Arrays/Values.h"
+#include "gantry/Formats/Values.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // Made-up inputs from a counter-based generator: no state, so element i needs no element before it.
-#include "gantry/Arrays/Values.h"
+#include "gantry/Formats/Values.h"
 
 #include <charconv>
 #include <cmath>

@@ -3,8 +3,8 @@
  *
  * Plain C, since it crosses libraries; both are of one version, which gantry_emulator_version says.
  * Texts of errors belong to the library, and to the calling thread, until its next call. */
-#ifndef GANTRY_EMULATOR_EMULATOR_H
-#define GANTRY_EMULATOR_EMULATOR_H
+#ifndef GANTRY_DRIVERS_EMULATED_EMULATOR_H
+#define GANTRY_DRIVERS_EMULATED_EMULATOR_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,15 +6,15 @@
 // choose. The one with the longest way in between goes first: it has most to hide behind.
 
 #include "Holding.h"
-#include "gantry/Transforms/OverLimit.h"
-#include "gantry/Transforms/OverLimit/Passes.h"
+#include "gantry/Transforms/MemoryRepair/Passes.h"
+#include "gantry/Transforms/MemoryRepair/Words.h"
 
 using namespace mlir;
 using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_SWAPVALUESPASS
-#include "gantry/Transforms/OverLimit/Passes.h.inc"
+#include "gantry/Transforms/MemoryRepair/Passes.h.inc"
 } // namespace gantry
 
 /// Less is not worth two copies.

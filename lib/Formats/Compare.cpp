@@ -1,6 +1,6 @@
 // Comparison of an array with a reference: by numpy.isclose's rule, or by the largest value (spec
 // R5), since a sum that comes to little is no more exact than the terms that cancelled in it.
-#include "gantry/Arrays/Values.h"
+#include "gantry/Formats/Values.h"
 
 #include <algorithm>
 #include <cmath>

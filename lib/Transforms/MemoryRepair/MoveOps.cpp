@@ -4,8 +4,8 @@
 // weights and values take as many bytes as are asked for, the one with least to copy moves.
 
 #include "Holding.h"
-#include "gantry/Transforms/OverLimit.h"
-#include "gantry/Transforms/OverLimit/Passes.h"
+#include "gantry/Transforms/MemoryRepair/Passes.h"
+#include "gantry/Transforms/MemoryRepair/Words.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -14,7 +14,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_MOVEOPSPASS
-#include "gantry/Transforms/OverLimit/Passes.h.inc"
+#include "gantry/Transforms/MemoryRepair/Passes.h.inc"
 } // namespace gantry
 
 /// Ops of larger functions stay where they are: each place is tried as a beginning.

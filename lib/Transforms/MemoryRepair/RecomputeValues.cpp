@@ -6,8 +6,8 @@
 
 #include "Holding.h"
 #include "gantry/Analysis/Rows.h"
-#include "gantry/Transforms/OverLimit.h"
-#include "gantry/Transforms/OverLimit/Passes.h"
+#include "gantry/Transforms/MemoryRepair/Passes.h"
+#include "gantry/Transforms/MemoryRepair/Words.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -16,7 +16,7 @@ using namespace gantry;
 
 namespace gantry {
 #define GEN_PASS_DEF_RECOMPUTEVALUESPASS
-#include "gantry/Transforms/OverLimit/Passes.h.inc"
+#include "gantry/Transforms/MemoryRepair/Passes.h.inc"
 } // namespace gantry
 
 /// Less is not worth a launch.

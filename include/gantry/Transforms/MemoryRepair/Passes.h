@@ -8,5 +8,5 @@
 namespace gantry {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "gantry/Transforms/OverLimit/Passes.h.inc"
+#include "gantry/Transforms/MemoryRepair/Passes.h.inc"
 } // namespace gantry

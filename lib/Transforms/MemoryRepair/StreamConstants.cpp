@@ -8,7 +8,7 @@
 
 #include "Holding.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
-#include "gantry/Transforms/OverLimit.h"
+#include "gantry/Transforms/MemoryRepair/Words.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,5 +1,5 @@
 // The emulator's library: the PTX interpreter behind a table of C functions.
-#include "gantry/Emulator/Emulator.h"
+#include "Emulator.h"
 
 #include "gantry/PTX/Machine.h"
 #include "gantry/Support/Version.h"

@@ -8,7 +8,7 @@
 #include "RowRegions.h"
 #include "gantry/Analysis/Rows.h"
 #include "gantry/Analysis/Shards.h"
-#include "gantry/Transforms/OverLimit.h"
+#include "gantry/Transforms/MemoryRepair/Words.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,5 +1,5 @@
 // Printing, comparing and making up values.
-#include "gantry/Arrays/Values.h"
+#include "gantry/Formats/Values.h"
 
 #include <cmath>
 #include <cstring>
