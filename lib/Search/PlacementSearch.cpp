@@ -652,7 +652,9 @@ std::string PlacementSearch::finding(const Found &one, size_t candidate, double 
     text += " (a repair)";
   else if (seconds > 0)
     text += " (the search predicted " + inWords(believed) + ")";
-  text += ", lower bound " + inWords(outcome.lowerBound) + one.compared +
+  // Where all is on one device, a plan may fuse more than the graph that was searched.
+  const double bound = std::min(outcome.lowerBound, seconds > 0 ? seconds : believed);
+  text += ", lower bound " + inWords(bound) + one.compared +
           placedInWords(MachineModel(module), one.candidate(candidate));
   if (outcome.unlimited.seconds < outcome.schedule.seconds * (1 - 1e-3))
     text += "; without limits " + inWords(outcome.unlimited.seconds);
