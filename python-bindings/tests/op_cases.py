@@ -66,6 +66,7 @@ def _binary():
 
 
 def _with_attributes():
+    yield "stop_gradient", ([X], {}, lambda x: x)
     yield "elu", ([X], {"alpha": 1.0}, lambda x, alpha: np.where(x > 0, x, np.expm1(x)))
     yield "celu", ([X], {"alpha": 2.0}, None)
     yield "selu", ([X], {"alpha": 1.6, "gamma": 1.05}, None)
@@ -99,7 +100,29 @@ def _with_attributes():
     yield "one_hot", ([i(4), np.float32(0), np.float32(1)], {"axis": 1, "depth": 3}, lambda x, *_, **__: np.eye(3)[x])
 
 
+def _windows(x):
+    """[n, c, 4, 4, places] of windows of 2 x 2."""
+    return np.lib.stride_tricks.sliding_window_view(x, (2, 2), (2, 3)).reshape(1, 2, 4, 4, 4)
+
+
+def _filter_grad(x, d, **_):
+    return np.einsum("nchwij,nohw->ocij", np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3)), d)
+
+
+def _pick(x, places, **_):
+    return np.take_along_axis(_windows(x), places[..., None].astype(np.int64), -1)[..., 0]
+
+
+def _spread(values, places, **_):
+    image = np.zeros((1, 2, 5, 5))
+    for row in range(2):
+        for column in range(2):
+            image[:, :, row:row + 4, column:column + 4] += np.where(places == 2 * row + column, values, 0)
+    return image
+
+
 def _larger():
+    places = i(1, 2, 4, 4, high=4, dtype=np.uint8)
     yield "matmul", ([f(4, 3), f(3, 5)], {}, np.matmul)
     yield "attention", ([f(1, 2, 4, 8), f(1, 2, 4, 8), f(1, 2, 4, 8)], {"scale": 0.35}, None)
     yield "conv", ([IMAGE, FILTER], CONV, None)
@@ -107,6 +130,10 @@ def _larger():
     yield "max_pool", ([IMAGE], WINDOW, None)
     yield "avg_pool", ([IMAGE], WINDOW, None)
     yield "lp_pool", ([IMAGE], {**WINDOW, "p": 2.0}, None)
+    yield "conv_filter_grad", ([IMAGE, f(1, 3, 3, 3)], {**CONV, "window": (3, 3)}, _filter_grad)
+    yield "max_pool_index", ([IMAGE], WINDOW, lambda x, **_: _windows(x).argmax(-1))
+    yield "pool_pick", ([IMAGE, places], WINDOW, _pick)
+    yield "pool_spread", ([f(1, 2, 4, 4), places], {**WINDOW, "sizes": (5, 5)}, _spread)
     yield "lrn", ([IMAGE], {"size": 3, "alpha": 1e-4, "beta": 0.75, "bias": 1.0}, None)
     yield "batch_norm", ([IMAGE, f(2), f(2), f(2), abs(f(2))], {"epsilon": 1e-5}, None)
     yield "group_norm", ([IMAGE, f(2), f(2)], {"groups": 1, "epsilon": 1e-5}, None)
