@@ -122,7 +122,8 @@ FlatSymbolRefAttr PlanCode::addObject(commands::CodeKind kind, StringRef machine
   StringAttr symbol = FreshSymbols(plan).take("code" + Twine(numObjects++));
   auto type = RankedTensorType::get({int64_t(bytes.size())}, b.getI8Type());
   Attribute value = DenseI8ResourceElementsAttr::get(
-      type, symbol, HeapAsmResourceBlob::allocateAndCopyInferAlign(bytes));
+      type, symbol,
+      bytes.empty() ? AsmResourceBlob() : HeapAsmResourceBlob::allocateAndCopyInferAlign(bytes));
   commands::CodeOp::create(b, first.getLoc(), symbol,
                            commands::CodeKindAttr::get(b.getContext(), kind),
                            b.getStringAttr(machine), b.getStrArrayAttr(features),

@@ -38,7 +38,8 @@ static LogicalResult verifyLosses(GradientOp op, TypeRange yielded) {
     }
     return success();
   }
-  for (auto [i, seed, type] : llvm::enumerate(op.getCotangents().getTypes(), yielded))
+  for (auto [i, seed, type] :
+       llvm::enumerate(op.getCotangents().getTypes(), yielded.take_front(op.getNumSeeds())))
     if (!carriesGradients(type) || !areCompatible(seed, type))
       return op.emitOpError() << "has the seed " << seed << " for value " << i
                               << " of its region, which is " << type
