@@ -30,8 +30,9 @@ static LogicalResult evaluateScale(MulOp op, PatternRewriter &rewriter) {
   auto type = typeOf(scaled->scale);
   Value scale =
       b.constant(Shape(type.getShape()), type.getElementType(), *evaluateValue(scaled->scale));
-  rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), scaled->number, scale)
-      ->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  auto product = MulOp::create(rewriter, op.getLoc(), op.getType(), scaled->number, scale);
+  product->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  rewriter.replaceOp(op, product);
   return success();
 }
 

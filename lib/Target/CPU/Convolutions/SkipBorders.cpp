@@ -9,6 +9,8 @@
 #include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
+#include <cstring>
+
 using namespace mlir;
 using namespace gantry;
 
@@ -16,10 +18,14 @@ using namespace gantry;
 /// are not at hand.
 template <typename Word>
 static bool hasNone(ArrayRef<char> bytes, Word mask, Word bits) {
-  ArrayRef<Word> words(reinterpret_cast<const Word *>(bytes.data()), bytes.size() / sizeof(Word));
-  bool found = words.empty();
-  for (Word word : words) // without an end before the last one, so that vectors do it
+  bool found = bytes.empty();
+  // Weights lie in a model's file at any address. Without an end before the last one, so that
+  // vectors do it.
+  for (size_t i = 0; i < bytes.size(); i += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, bytes.data() + i, sizeof(Word));
     found |= (word & mask) == bits;
+  }
   return !found;
 }
 
