@@ -108,7 +108,7 @@ bool RoomMaker::streamMore(Assignment &decision, double part) {
 Score RoomMaker::settleRoom(Assignment &decision) {
   decision.spare.assign(graph.numDevices, 0);
   Score score = play(decision);
-  for (uint32_t spare : kSpares) {
+  for (uint32_t spare : kRoomLeftFree) {
     bool isLess = false;
     for (uint32_t d = 0; d < graph.numDevices; ++d)
       if (simulator.overflow(d)) {

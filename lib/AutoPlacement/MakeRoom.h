@@ -3,6 +3,7 @@
 
 #include "Clusters.h"
 #include "Simulator.h"
+#include "gantry/Device/StreamRoom.h"
 
 namespace gantry::placement {
 
@@ -26,13 +27,6 @@ struct Budget {
     visits -= std::min(visits, tasks);
   }
 };
-
-/// Parts of the room that may be left free, as plans choose them
-/// (lib/Transforms/Memory/PlanMemory.cpp), after none.
-inline constexpr uint32_t kSpares[] = {64, 32, 16, 8, 4};
-
-/// Constants of fewer bytes are not streamed.
-inline constexpr uint64_t kLeastStreamed = 16 << 10;
 
 class RoomMaker {
 public:

@@ -30,8 +30,9 @@ static void giveShared(MatmulOp op, GradientBuilder &b) {
   b.give(1, op.getTransposeB() ? product(d, x, true, false) : product(x, d, true, false), "rhs");
 }
 
-static std::string refuseMatmul(MatmulOp op, unsigned) {
-  bool isPlain = op.getType().getElementType() == elementOf(op.getLhs());
+template <typename Op>
+static std::string refuseOtherSums(Op op, unsigned) {
+  bool isPlain = elementOf(op.getResult()) == elementOf(op->getOperand(0));
   return isPlain ? "" : "with sums of another type than its factors has no gradient";
 }
 
@@ -106,11 +107,6 @@ static void buildConv(ConvOp op, GradientBuilder &b) {
     b.give(1, windows.filterGrad(x, d), "filter");
 }
 
-static std::string refuseConv(ConvOp op, unsigned) {
-  bool isPlain = op.getType().getElementType() == elementOf(op.getInput());
-  return isPlain ? "" : "with sums of another type than its factors has no gradient";
-}
-
 static void buildConvFilterGrad(ConvFilterGradOp op, GradientBuilder &b) {
   Windows windows(op, op.getWindow());
   Term d(b, b.ofResult()), x(b, op.getInput()), cotangent(b, op.getCotangent());
@@ -177,8 +173,8 @@ static void buildAttention(AttentionOp op, GradientBuilder &b) {
 }
 
 void gantry::addContractionRules(MLIRContext &context) {
-  addRule<MatmulOp, buildMatmul, refuseMatmul>(context);
-  addRule<ConvOp, buildConv, refuseConv>(context);
+  addRule<MatmulOp, buildMatmul, refuseOtherSums<MatmulOp>>(context);
+  addRule<ConvOp, buildConv, refuseOtherSums<ConvOp>>(context);
   addRule<ConvFilterGradOp, buildConvFilterGrad>(context);
   addRule<ConvTransposeOp, buildConvTranspose>(context);
   addRule<AttentionOp, buildAttention>(context);

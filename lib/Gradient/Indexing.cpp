@@ -103,18 +103,21 @@ struct Winners {
 };
 } // namespace
 
+/// Where updates are added: each one's gradient is what is read where it went.
+static void giveOfSums(GradientBuilder &b, Term d, function_ref<Term(Value from)> read) {
+  if (b.wants(0u))
+    b.give(0, d, "input");
+  if (b.wants(2u))
+    b.give(2, read(d), "updates");
+}
+
 static void buildScatterElements(ScatterElementsOp op, GradientBuilder &b) {
   Term d(b, b.ofResult());
   auto read = [&](Value from) -> Term {
     return {b, b.make<GatherElementsOp>(from, op.getIndices(), op.getAxis())};
   };
-  if (op.getReduction() == ScatterReduction::Add) {
-    if (b.wants(0u))
-      b.give(0, d, "input");
-    if (b.wants(2u))
-      b.give(2, read(d), "updates");
-    return;
-  }
+  if (op.getReduction() == ScatterReduction::Add)
+    return giveOfSums(b, d, read);
   auto write = [&](Value none, Value numbers) -> Value {
     return b.make<ScatterElementsOp>(none, op.getIndices(), numbers, op.getAxis(),
                                      ScatterReduction::None);
@@ -132,13 +135,8 @@ static void buildScatterNd(ScatterNdOp op, GradientBuilder &b) {
   auto read = [&](Value from) -> Term {
     return {b, b.make<GatherNdOp>(from, op.getIndices(), uint64_t(0))};
   };
-  if (op.getReduction() == ScatterReduction::Add) {
-    if (b.wants(0u))
-      b.give(0, d, "input");
-    if (b.wants(2u))
-      b.give(2, read(d), "updates");
-    return;
-  }
+  if (op.getReduction() == ScatterReduction::Add)
+    return giveOfSums(b, d, read);
   ArrayRef<int64_t> tuples = shapeOf(op.getIndices()).drop_back();
   int64_t addressed = shapeOf(op.getIndices()).back(), rest = rankOf(d) - addressed;
   auto write = [&](Value none, Value numbers) -> Value {

@@ -33,26 +33,27 @@ static Shape axesFrom(int64_t axis, int64_t rank) {
   return llvm::to_vector(llvm::seq<int64_t>(axis, rank));
 }
 
-static void buildLayerNorm(LayerNormOp op, GradientBuilder &b) {
+/// Of the input and the scale; gives the cotangent, in f32 where that is narrower.
+template <typename Op>
+static Term buildRowNorm(Op op, GradientBuilder &b, bool subtractsMean) {
   Term d = wideCotangent(b), x = wide(b, op.getInput());
   Normalised row = Normalised::of(x, axesFrom(op.getAxis(), rankOf(x)),
-                                  op.getEpsilon().convertToDouble(), /*subtractsMean=*/true);
+                                  op.getEpsilon().convertToDouble(), subtractsMean);
   if (b.wants(0u))
-    b.give(0, row.back(d * wide(b, op.getScale()), /*subtractsMean=*/true));
+    b.give(0, row.back(d * wide(b, op.getScale()), subtractsMean));
   if (b.wants(1u))
     b.give(1, d * row.value, "scale");
+  return d;
+}
+
+static void buildLayerNorm(LayerNormOp op, GradientBuilder &b) {
+  Term d = buildRowNorm(op, b, /*subtractsMean=*/true);
   if (op.getBias() && b.wants(2u))
     b.give(2, d, "bias");
 }
 
 static void buildRmsNorm(RmsNormOp op, GradientBuilder &b) {
-  Term d = wideCotangent(b), x = wide(b, op.getInput());
-  Normalised row = Normalised::of(x, axesFrom(op.getAxis(), rankOf(x)),
-                                  op.getEpsilon().convertToDouble(), /*subtractsMean=*/false);
-  if (b.wants(0u))
-    b.give(0, row.back(d * wide(b, op.getScale()), /*subtractsMean=*/false));
-  if (b.wants(1u))
-    b.give(1, d * row.value, "scale");
+  buildRowNorm(op, b, /*subtractsMean=*/false);
 }
 
 /// As [n, groups, channels of a group, places]; scale and bias have a channel each.

@@ -13,13 +13,19 @@ using Shape = SmallVector<int64_t>;
 // Maximum
 //===----------------------------------------------------------------------===//
 
-static void buildMaxPool(MaxPoolOp op, GradientBuilder &b) {
-  auto places =
-      b.make<MaxPoolIndexOp>(op.getInput(), op.getWindow(), op.getStrides(), op.getPadsLow(),
-                             op.getPadsHigh(), op.getDilations(), op.getCeilMode());
+/// Each cotangent to the place that its window takes.
+template <typename Op>
+static void giveSpread(Op op, Value places, GradientBuilder &b) {
   ArrayRef<int64_t> sizes = shapeOf(op.getInput()).drop_front(2);
   b.give(0, b.make<PoolSpreadOp>(b.ofResult(), places, op.getWindow(), op.getStrides(),
                                  op.getPadsLow(), op.getPadsHigh(), op.getDilations(), sizes));
+}
+
+static void buildMaxPool(MaxPoolOp op, GradientBuilder &b) {
+  giveSpread(op,
+             b.make<MaxPoolIndexOp>(op.getInput(), op.getWindow(), op.getStrides(), op.getPadsLow(),
+                                    op.getPadsHigh(), op.getDilations(), op.getCeilMode()),
+             b);
 }
 
 static void buildPoolSpread(PoolSpreadOp op, GradientBuilder &b) {
@@ -27,11 +33,7 @@ static void buildPoolSpread(PoolSpreadOp op, GradientBuilder &b) {
                                op.getPadsLow(), op.getPadsHigh(), op.getDilations()));
 }
 
-static void buildPoolPick(PoolPickOp op, GradientBuilder &b) {
-  ArrayRef<int64_t> sizes = shapeOf(op.getInput()).drop_front(2);
-  b.give(0, b.make<PoolSpreadOp>(b.ofResult(), op.getPlaces(), op.getWindow(), op.getStrides(),
-                                 op.getPadsLow(), op.getPadsHigh(), op.getDilations(), sizes));
-}
+static void buildPoolPick(PoolPickOp op, GradientBuilder &b) { giveSpread(op, op.getPlaces(), b); }
 
 //===----------------------------------------------------------------------===//
 // Sums over windows

@@ -646,15 +646,15 @@ std::string PlacementSearch::finding(const Found &one, size_t candidate, double 
   const AutoProblem &problem = one.graph->problem;
   const placement::AutoOutcome &outcome = one.outcome;
   const double believed = placement::simulate(problem, one.suggested).seconds;
+  const double step = seconds > 0 ? seconds : believed;
   std::string text = "automatic placement of '" + func::FuncOp(one.func).getSymName().str() +
-                     "': predicted step " + inWords(seconds > 0 ? seconds : believed);
+                     "': predicted step " + inWords(step);
   if (isRepaired)
     text += " (a repair)";
   else if (seconds > 0)
     text += " (the search predicted " + inWords(believed) + ")";
   // Where all is on one device, a plan may fuse more than the graph that was searched.
-  const double bound = std::min(outcome.lowerBound, seconds > 0 ? seconds : believed);
-  text += ", lower bound " + inWords(bound) + one.compared +
+  text += ", lower bound " + inWords(std::min(outcome.lowerBound, step)) + one.compared +
           placedInWords(MachineModel(module), one.candidate(candidate));
   if (outcome.unlimited.seconds < outcome.schedule.seconds * (1 - 1e-3))
     text += "; without limits " + inWords(outcome.unlimited.seconds);

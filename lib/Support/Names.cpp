@@ -79,7 +79,8 @@ size_t slipsBetween(std::string_view a, std::string_view b) {
 std::string printable(std::string_view text) { return escaped(text, ""); }
 std::string printableLines(std::string_view text) { return escaped(text, "\n\t"); }
 
-std::string didYouMean(std::string_view word, std::span<const std::string> candidates) {
+std::string didYouMean(std::string_view word, std::span<const std::string> candidates,
+                       std::string_view prefix) {
   constexpr size_t longest = 64; // names of models can be long, and slips are in words
   const std::string *best = nullptr;
   size_t fewest = 0;
@@ -91,7 +92,7 @@ std::string didYouMean(std::string_view word, std::span<const std::string> candi
     if (slips <= allowed && slips < candidate.size() && (!best || slips < fewest))
       best = &candidate, fewest = slips;
   }
-  return best ? "; did you mean '" + printable(*best) + "'?" : "";
+  return best ? "; did you mean '" + std::string(prefix) + printable(*best) + "'?" : "";
 }
 
 } // namespace gantry

@@ -16,7 +16,9 @@ std::string printable(std::string_view text);
 std::string printableLines(std::string_view text);
 
 /// "; did you mean 'run'?" with the candidate that `word` is a slip of, or nothing when none is
-/// near.
-std::string didYouMean(std::string_view word, std::span<const std::string> candidates);
+/// near. `prefix` stands in front of all of them, which are given without it: what names have in
+/// common makes none of them near.
+std::string didYouMean(std::string_view word, std::span<const std::string> candidates,
+                       std::string_view prefix = {});
 
 } // namespace gantry

@@ -7,6 +7,7 @@
 #include "ElideMoves.h"
 #include "GateCopies.h"
 #include "gantry/Analysis/SharedBuffers.h"
+#include "gantry/Device/StreamRoom.h"
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Packing/Packing.h"
 #include "gantry/Transforms/OrderByStart.h"
@@ -181,7 +182,9 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     SmallVector<Operation *> bestOrder = order();
     const SmallVector<StringAttr> devices = best.waiting;
     std::optional<unsigned> bestLost;
-    for (unsigned lost : {0, 64, 32, 16, 8, 4}) {
+    SmallVector<unsigned> losses{0};
+    llvm::append_range(losses, kRoomLeftFree);
+    for (unsigned lost : losses) {
       Timeline time(func, &costs);
       bool moved = false;
       for (StringAttr device : devices)

@@ -7,6 +7,7 @@
 // placement has chosen (`gantry.search`), for every device that reads them.
 
 #include "Holding.h"
+#include "gantry/Device/StreamRoom.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/MemoryRepair/Words.h"
 #include "gantry/Transforms/Passes.h"
@@ -21,9 +22,6 @@ namespace gantry {
 #define GEN_PASS_DEF_STREAMCONSTANTSPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
-
-/// Less is not worth a copy.
-static constexpr int64_t kLeast = 16 << 10;
 
 namespace {
 struct Candidate {
@@ -94,7 +92,7 @@ struct StreamConstants : gantry::impl::StreamConstantsPassBase<StreamConstants> 
     for (auto constant : func.getBody().front().getOps<ConstantOp>()) {
       Candidate candidate{constant, uint64_t(getByteSize(constant.getType())), UINT64_MAX};
       bool isIndexed = false;
-      if (candidate.bytes >= kLeast && !constant->hasAttr(kDeviceAttr) &&
+      if (candidate.bytes >= kLeastStreamed && !constant->hasAttr(kDeviceAttr) &&
           isReadOn(constant, device, homes, places, candidate.place, isIndexed))
         (isIndexed ? parts : whole).push_back(candidate);
     }

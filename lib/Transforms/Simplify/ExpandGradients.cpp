@@ -93,8 +93,13 @@ static LogicalResult completeGradients(GradientOp op, GradientBuilder &builder,
 }
 
 /// Puts the ops of the region in the place of the op, and `values` in that of its results.
-static void dissolve(Operation *op, Region &region, ValueRange arguments, ValueRange values) {
+static void dissolve(Operation *op, Region &region, ValueRange arguments,
+                     SmallVector<Value> values) {
   Block &body = region.front();
+  // An argument that is a result itself is its operand by then.
+  for (Value &value : values)
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &body)
+      value = arguments[argument.getArgNumber()];
   body.getTerminator()->erase();
   for (auto [argument, value] : llvm::zip_equal(body.getArguments(), arguments))
     argument.replaceAllUsesWith(value);
@@ -115,10 +120,6 @@ static LogicalResult expand(GradientOp op) {
     return failure();
   SmallVector<Value> values(body.getTerminator()->getOperands());
   llvm::append_range(values, gradients);
-  // An argument that is a result itself is its operand by then.
-  for (Value &value : values)
-    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &body)
-      value = op.getWrt()[argument.getArgNumber()];
   dissolve(op, op.getBody(), op.getWrt(), values);
   return success();
 }
@@ -130,12 +131,8 @@ static void dissolveRest(Operation *op) {
     return stop.erase();
   }
   Region &region = op->getRegion(0);
-  Block &body = region.front();
-  SmallVector<Value> values(body.getTerminator()->getOperands());
-  for (Value &value : values)
-    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &body)
-      value = op->getOperand(argument.getArgNumber());
-  dissolve(op, region, op->getOperands(), values);
+  dissolve(op, region, op->getOperands(),
+           SmallVector<Value>(region.front().getTerminator()->getOperands()));
 }
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Attributes.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Support/Names.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringMap.h"
@@ -59,18 +60,13 @@ static const llvm::StringMap<const Kind *> &knownAttributes() {
   return known;
 }
 
-/// "; did you mean 'gantry.device'?"; nothing where no name is near.
 static std::string suggestionFor(StringRef name) {
-  constexpr unsigned mostEdits = 2;
-  unsigned best = mostEdits + 1;
-  StringRef nearest;
-  for (StringRef known : knownAttributes().keys())
-    if (unsigned edits = name.edit_distance(known, /*AllowReplacements=*/true, best);
-        edits < best || (edits == best && known < nearest)) {
-      best = edits;
-      nearest = known;
-    }
-  return best > mostEdits ? "" : ("; did you mean '" + nearest + "'?").str();
+  static const std::vector<std::string> names = {
+#define GANTRY_ATTRIBUTE(constant, name, kind, carrier, meaning) #name,
+#include "gantry/Dialect/Gantry/IR/Attributes.def"
+  };
+  constexpr StringLiteral prefix = "gantry.";
+  return didYouMean(name.drop_front(prefix.size()), names, prefix);
 }
 
 static LogicalResult verifyAttribute(Operation *op, NamedAttribute attr, const Twine &where = "") {
