@@ -116,7 +116,7 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
 def NarrowFactorsPass : Pass<"gantry-narrow-factors", "::mlir::func::FuncOp"> {
   let summary = "round what products of f32 multiply";
   let description = [{
-    Each `gantry.matmul` of f32 reads operands of `type` instead and carries `gantry.wide`: its sums, and so
+    Each `gantry.matmul` of f32 reads operands of `type` instead and carries `accumulate_type`: its sums, and so
     its result, stay f32. Constants, also transposed or reshaped, are rounded here; other operands by a
     `gantry.cast` with the request of the product. Products of attention are left alone: those with the
     result of a softmax, and those that such a softmax is computed from element by element.

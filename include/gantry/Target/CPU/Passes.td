@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
   let summary = "convolution networks on CPUs with the channels last, reordered at their borders";
   let description = [{
-    A convolution of f32 on a CPU gets `gantry.channels_last` and a packed filter, together with the
+    A convolution of f32 on a CPU gets `layout` NHWC and a packed filter, together with the
     pools, element-wise ops, resizes, concatenations, borders and copies behind it. Zero borders of its
     own (a `gantry.pad`) go back into the convolution, whose kernel reads them from no memory. Where a
     value is wanted in the other order stands a `gantry.transpose`, or a `gantry.reshape` where that moves
@@ -22,7 +22,7 @@ def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
     become convolutions of f32 where those are exact.
 
     With `math=bf16` convolutions of f32 get factors of bf16 first, in pairs of channels, and sums of
-    f32 (`gantry.wide`): all that have pairs in each group, or one group, and more than one channel there.
+    f32 (`accumulate_type`): all that have pairs in each group, or one group, and more than one channel there.
     Filters are rounded here, images by a `gantry.cast` behind what makes them.
 
     Apart from that results are the same in every bit. Precondition: ops are placed, copies made, shapes static.
@@ -59,7 +59,7 @@ def NarrowAttentionPass : Pass<"gantry-narrow-attention", "::mlir::ModuleOp"> {
   let description = [{
     Of attention on a CPU, a product of f32 whose left operand is a softmax and the products that this is
     computed from element by element, both products get factors of bf16 and keep sums of f32
-    (`gantry.wide`). What they multiply is rounded by a `gantry.cast`, in front of transposes, slices and
+    (`accumulate_type`). What they multiply is rounded by a `gantry.cast`, in front of transposes, slices and
     reshapes that are for the product alone, so that it goes into the kernel that computes it; the weights
     are rounded behind softmax. What runs on GPUs, simulated or not, stays as it is.
 
@@ -75,7 +75,7 @@ def KeepFewBitsPass : Pass<"gantry-keep-few-bits", "::mlir::ModuleOp"> {
   let description = [{
     A product of f32 on a CPU whose second operand is made of a constant of 2, 4 or 8 bits an element, with scales and
     zero points of blocks that are constants, too, reads a constant of these bits, scales and zero points, block by
-    block, and says so (`gantry.few_bits`). All products that read a weight change, or none: it is not kept in two forms.
+    block, and says so (`block_quantized`). All products that read a weight change, or none: it is not kept in two forms.
     Products of attention stay, which may round their factors.
 
     Results are the same in every bit. What runs on GPUs, simulated or not, stays as it is.

@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def NarrowGPUFactorsPass : Pass<"gantry-narrow-gpu-factors", "::mlir::ModuleOp"> {
   let summary = "convolutions and attention on GPUs with factors of bf16 or f16, for tensor cores";
   let description = [{
-    A convolution of f32 on a GPU gets an image and a filter of `type` and keeps sums of f32 (`gantry.wide`), where its
+    A convolution of f32 on a GPU gets an image and a filter of `type` and keeps sums of f32 (`accumulate_type`), where its
     matrices have at least eight rows and columns and sums of sixteen terms. So do the products of attention: those whose
     left operand is a softmax, and those that this is computed from element by element. Constants are rounded here, other
     values by a `gantry.cast` behind what makes them, once for all that read them; for attention in front of transposes,
