@@ -4,10 +4,10 @@
 Each run has to end with the plan that it makes otherwise, bit for bit, or with status 3, a sentence that says what
 there was none of, and no file; a thread that is refused never costs the plan. test/refuse counts and refuses.
 
-Allocations: the first --first of them, and --drawn of the rest. Threads: one after the other until none is refused, and
-all from the n-th on.
+Allocations: the first --first of them, and --drawn of the rest; those by calloc, which are few, once more by themselves.
+Threads: one after the other until none is refused, and all from the n-th on.
 
-Usage: refusals_test.py --build-dir BUILD [--model FILE ...] [--first N] [--drawn N] [--seed N] [--only allocation|thread]
+Usage: refusals_test.py --build-dir BUILD [--model FILE ...] [--first N] [--drawn N] [--seed N] [--only allocation|calloc|thread]
                         [--case N] [--jobs N] [--json FILE]
 The long form: --model examples/digits/digits.onnx squeezenet.onnx bert_base.onnx --first 2000 --drawn 500
 """
@@ -48,7 +48,7 @@ class Compilation:
         where = self.folder / f"{self.model.stem}-reference"
         done = self.run(where, REFUSE_COUNTS=str(where.with_suffix(".counts")))
         assert done.returncode == 0, done.stderr
-        counts = dict(zip(("allocation", "thread"), map(int, where.with_suffix(".counts").read_text().split())))
+        counts = dict(zip(("allocation", "thread", "calloc"), map(int, where.with_suffix(".counts").read_text().split())))
         assert all(counts.values()), f"test/refuse counts nothing: {counts}"
         return (where / "made.gantry").read_bytes(), counts
 
@@ -95,7 +95,8 @@ def main():
     parser.add_argument("--first", type=int, default=150)
     parser.add_argument("--drawn", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=("allocation", "thread"), nargs="+", default=["thread", "allocation"])
+    parser.add_argument("--only", choices=("allocation", "calloc", "thread"), nargs="+",
+                        default=["thread", "calloc", "allocation"])
     parser.add_argument("--case", help="only this number")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", type=pathlib.Path, help="for run_tests.py")

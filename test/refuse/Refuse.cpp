@@ -1,6 +1,7 @@
 // Refuses one allocation or one thread of the process that preloads it, counted from 1 from its
-// start: REFUSE_ALLOCATION=N, REFUSE_THREAD=N, or with N+ that and all later ones. When it has
-// refused one it writes a file, REFUSE_TOLD, and at the end, to REFUSE_COUNTS, how many there were.
+// start: REFUSE_ALLOCATION=N, REFUSE_THREAD=N, REFUSE_CALLOC=N (allocations by calloc alone), or with
+// N+ that and all later ones. When it has refused one it writes a file, REFUSE_TOLD, and at the end,
+// to REFUSE_COUNTS, how many there were of each.
 //
 // The C library's own names are in the place of dlsym, which allocates.
 #include <atomic>
@@ -78,8 +79,13 @@ Count &threads() {
   return count;
 }
 
-bool refuses() {
-  if (!allocations().next())
+Count &callocs() {
+  static Count count("REFUSE_CALLOC");
+  return count;
+}
+
+bool refuses(Count &count = allocations()) {
+  if (!count.next())
     return false;
   errno = ENOMEM;
   return true;
@@ -87,9 +93,10 @@ bool refuses() {
 
 __attribute__((destructor)) void tellCounts() {
   char text[80];
-  std::snprintf(text, sizeof text, "%llu %llu\n",
+  std::snprintf(text, sizeof text, "%llu %llu %llu\n",
                 static_cast<unsigned long long>(allocations().total()),
-                static_cast<unsigned long long>(threads().total()));
+                static_cast<unsigned long long>(threads().total()),
+                static_cast<unsigned long long>(callocs().total()));
   writeFile("REFUSE_COUNTS", text);
 }
 
@@ -100,7 +107,10 @@ __attribute__((destructor)) void tellCounts() {
 extern "C" {
 
 void *malloc(size_t size) { return refuses() ? nullptr : __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return refuses() ? nullptr : __libc_calloc(count, size); }
+void *calloc(size_t count, size_t size) {
+  const bool refused = refuses() | refuses(callocs()); // both count
+  return refused ? nullptr : __libc_calloc(count, size);
+}
 void *realloc(void *old, size_t size) { return refuses() ? nullptr : __libc_realloc(old, size); }
 void *memalign(size_t alignment, size_t size) {
   return refuses() ? nullptr : __libc_memalign(alignment, size);

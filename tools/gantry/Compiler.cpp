@@ -17,7 +17,8 @@ constexpr const char *libraryName = "libgantry-compiler.so";
 /// Why the library cannot be opened and what to do: it is there and lacks others, or it is not.
 Status cannotOpen(const std::string &path, const std::string &reason) {
   for (const char *sign :
-       {"failed to map segment", "cannot allocate memory", "Cannot allocate memory"})
+       {"failed to map segment", "cannot allocate memory", "Cannot allocate memory", "out of memory",
+        "cannot create shared object descriptor", "cannot create search path array"})
     if (reason.find(sign) != std::string::npos)
       return Status::doesNotFit("there is no memory to load the compiler library '" + path + "': " +
                                 reason + "; it takes about 150 MB of address space (ulimit -v)");
@@ -96,7 +97,8 @@ Expected<Compiler> Compiler::open() {
   const std::string path = libraryPath();
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
-    std::string reason = ::dlerror();
+    const char *said = ::dlerror(); // nothing where there is no memory for it
+    std::string reason = said ? said : "out of memory";
     // The loader names the file first when it is the one that is not there.
     if (reason.starts_with(path + ": "))
       reason.erase(0, path.size() + 2);
