@@ -12,6 +12,8 @@
 set(GANTRY_COMPILER_LAYERS Dialect Analysis Gradient Frontend Arithmetic Linalg Target Transforms Pipeline Search)
 # Most of the runtime runs once for a plan or for an error, and is text put together: half as large so.
 set(GANTRY_SMALL_LAYERS Support Device Plan Runtime Drivers Machine Show)
+# Those among them that read the plan and the runtime in most sources.
+set(GANTRY_RUNTIME_PCH_LAYERS Plan Runtime Drivers Machine Show)
 # -Os of Clang still inlines what is called once and is larger by a quarter.
 set(GANTRY_SMALL $<$<CONFIG:Release>:$<IF:$<CXX_COMPILER_ID:Clang>,-Oz,-Os>>)
 
@@ -29,6 +31,10 @@ function(gantry_add_library name)
   add_library(${name} STATIC ${ARG_SOURCES} ${ARG_HOT})
   if(ARG_LAYER IN_LIST GANTRY_SMALL_LAYERS)
     set_property(SOURCE ${ARG_SOURCES} APPEND PROPERTY COMPILE_OPTIONS ${GANTRY_SMALL})
+  endif()
+  if(ARG_LAYER IN_LIST GANTRY_RUNTIME_PCH_LAYERS)
+    target_precompile_headers(${name} REUSE_FROM GantryRuntimePch)
+    set_property(SOURCE ${ARG_HOT} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
   endif()
   target_include_directories(${name} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
