@@ -1,7 +1,6 @@
 #include "gantry/Analysis/Segments.h"
 
 #include "gantry/Analysis/SharedBuffers.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 
 #include <map>
 #include <tuple>

@@ -2,7 +2,6 @@
 
 #include "Rules.h"
 #include "gantry/Analysis/Homes.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Gradient/Gradient.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -174,7 +174,12 @@ static FailureOr<HostCode> compile(ModuleOp module) {
     return failure();
   CompileOptions options;
   options.targets = {kCPUTarget.str()};
-  options.targetCPUs = {*machine};
+  Builder b(module.getContext());
+  module->setAttr(kTargetsAttr,
+                  TargetsAttr::get(b.getContext(), {},
+                                   b.getDictionaryAttr(b.getNamedAttr(
+                                       kCPUTarget, b.getStrArrayAttr(StringRef(*machine)))),
+                                   Math::f32, {}, std::nullopt));
   options.once = false;
   if (failed(
           runPasses(module, [&](OpPassManager &pm) { buildPipeline(pm, options, Phase::kernel); })))

@@ -219,11 +219,10 @@ struct FlagReader {
   }
 
   LogicalResult readMath(StringRef value) {
-    for (Math math : {Math::f32, Math::tf32, Math::bf16, Math::f16})
-      if (value == nameOf(math)) {
-        options.math = math;
-        return llvm::success();
-      }
+    if (std::optional<Math> math = symbolizeMath(value)) {
+      options.math = *math;
+      return llvm::success();
+    }
     return fail("--math=" + value + " is not known; it is f32, tf32, bf16 or f16");
   }
 
@@ -490,20 +489,6 @@ struct FlagReader {
   }
 };
 } // namespace
-
-llvm::StringRef gantry::nameOf(Math math) {
-  switch (math) {
-  case Math::f32:
-    return "f32";
-  case Math::tf32:
-    return "tf32";
-  case Math::bf16:
-    return "bf16";
-  case Math::f16:
-    return "f16";
-  }
-  llvm_unreachable("no other math");
-}
 
 static Status readAll(FlagReader &reader, llvm::ArrayRef<StringRef> flags) {
   for (StringRef flag : flags) {

@@ -1,6 +1,7 @@
 // The pipeline: how a graph becomes commands over buffers. Read it from top to bottom.
 //
-// It is a pure function of the module, its topology and the options. A verify pass ends each phase
+// It is a pure function of the module, its topology, what its targets are asked for
+// (`gantry.targets`) and the options. A verify pass ends each phase
 // up to Fuse and says what the next one may rely on; what Kernel, Schedule and Memory made is
 // judged at the end. All are always on, since a wrong plan is worse than none.
 
@@ -56,10 +57,7 @@ static void addCanonicalizer(OpPassManager &pm) {
 /// Which products a library of GPUs is asked for, as far as is known there.
 static void addAssignLibraries(OpPassManager &pm, const CompileOptions &options) {
   AssignLibrariesPassOptions assign;
-  llvm::append_range(assign.archs, options.gpuArchs);
-  assign.math = nameOf(options.math).str();
   assign.own = options.ownProducts;
-  llvm::append_range(assign.also, options.also);
   pm.addPass(createAssignLibrariesPass(assign));
 }
 
@@ -81,8 +79,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
   // Before equal ops become one: what several products read is rounded once. Tensor cores round to
   // tf32 by themselves, and nothing stores it.
-  if (options.math == Math::bf16 || options.math == Math::f16)
-    pm.addNestedPass<func::FuncOp>(createNarrowFactorsPass({nameOf(options.math).str()}));
+  pm.addNestedPass<func::FuncOp>(createNarrowFactorsPass());
 
   // Equal ops with equal requests are one op, wherever the requests come from.
   addCanonicalizer(pm);
@@ -180,9 +177,7 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   addRepairOfValues(pm, options.repair);
   pm.addPass(createVerifyCopiesPass());
   // Before what is made of constants moves to where a plan is loaded: these weights are not made.
-  KeepFewBitsPassOptions keep;
-  llvm::append_range(keep.also, options.also);
-  pm.addPass(createKeepFewBitsPass(keep));
+  pm.addPass(createKeepFewBitsPass());
   // Before copies are counted: what happens at load is not of the run.
   if (options.once)
     pm.addPass(createEvaluateOncePass());
@@ -198,39 +193,17 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   FormKernelsPassOptions form;
   form.fuse = options.fuse;
   form.keepOnce = options.keepOnce;
-  for (const std::string &cpu : options.targetCPUs)
-    form.machines.push_back(kCPUTarget.str() + "=" + cpu);
-  for (const std::string &arch : options.gpuArchs)
-    form.machines.push_back(kCUDATarget.str() + "=" + arch);
-  if (options.math == Math::tf32)
-    form.math.push_back(kCUDATarget.str() + "=tf32");
-  llvm::append_range(form.also, options.also);
   // Again where ops are on devices and have their last sizes; before attention is made of narrower
   // products, which it is found by.
   addAssignLibraries(pm, options);
   // Before groups, which are made of ops in their last form. What is rounded of attention and
   // convolutions depends on devices: CPUs round to bf16, GPUs with tensor cores to both types.
-  if (options.math == Math::bf16) {
-    NarrowAttentionPassOptions narrow;
-    llvm::append_range(narrow.also, options.also);
-    pm.addPass(createNarrowAttentionPass(narrow));
-  }
-  if (options.math == Math::bf16 || options.math == Math::f16) {
-    NarrowGPUFactorsPassOptions narrow;
-    narrow.type = nameOf(options.math).str();
-    llvm::append_range(narrow.archs, options.gpuArchs);
-    llvm::append_range(narrow.also, options.also);
-    pm.addPass(createNarrowGPUFactorsPass(narrow));
-  }
-  PutChannelsLastPassOptions layout;
-  llvm::append_range(layout.also, options.also);
-  if (options.math == Math::bf16)
-    layout.math = nameOf(options.math).str();
-  pm.addPass(createPutChannelsLastPass(layout));
+  pm.addPass(createNarrowAttentionPass());
+  pm.addPass(createNarrowGPUFactorsPass());
+  pm.addPass(createPutChannelsLastPass());
   // Before groups, which are told here what joins them.
   if (options.chains != Chains::none) {
     ChainConvolutionsPassOptions chain;
-    llvm::append_range(chain.also, options.also);
     chain.all = options.chains == Chains::memory;
     pm.addPass(createChainConvolutionsPass(chain));
   }
@@ -263,7 +236,6 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createOrderLaunchesPass());
   LowerToPlanPassOptions lower;
   lower.inPlace = options.reuse;
-  llvm::append_range(lower.also, options.also);
   pm.addPass(createLowerToPlanPass(lower));
   // Kernels were made before it was known what calls them with which buffers.
   for (const Target *target : allTargets())

@@ -11,12 +11,8 @@
 #include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Frontend/Frontend.h"
-#include "gantry/Plan/AllReducePart.h"
 #include "gantry/Support/Hash.h"
-#include "gantry/Target/CUDA/Libraries.h"
-#include "gantry/Target/CUDA/Stages.h"
 #include "gantry/Target/Plan/WritePlan.h"
 #include "gantry/Target/Signatures.h"
 #include "gantry/Target/Target.h"
@@ -170,7 +166,6 @@ struct Compilation {
   Predictions predictions;
   bool isPlaced = false;                    ///< the module, as far as it came
   bool isSized = false;                     ///< by the importer, open dimensions included
-  std::vector<std::string> gpuArchs = {};   ///< that kernels are for; none: the default
   std::vector<std::string> limitSteps = {}; ///< what made the plan fit, for the plan
   std::string lock = {};                    ///< where Place put each op, if that is to be written
   LoweredKernels lowered = {};              ///< of plans that are thrown away
@@ -188,15 +183,9 @@ struct Compilation {
     if (!module)
       return failure();
     isSized = !importer.inputsToSize().empty();
-    if (failed(setTopologyFromOptions(*module, options)) || failed(checkAlso(*module, options)))
-      return failure();
-    setLibraries();
-    setStages();
-    FailureOr<std::vector<std::string>> archs = findGPUArchs(*module, options);
-    if (failed(archs))
-      return failure();
-    gpuArchs = std::move(*archs);
-    if (failed(selectEntry(*module, options.graph.entry)) ||
+    if (failed(setTopologyFromOptions(*module, options)) ||
+        failed(setTargetsFromOptions(*module, options)) ||
+        failed(selectEntry(*module, options.graph.entry)) ||
         failed(markDonated(*module, options.donated)))
       return failure();
     if (options.replicate && failed(replicateFunction(*module, importer, *import, options)))
@@ -206,44 +195,9 @@ struct Compilation {
     return success();
   }
 
-  bool isForNVIDIA() {
-    return llvm::any_of(getTopology(*module).physical,
-                        [](const PhysicalDevice &device) { return device.driver == Driver::cuda; });
-  }
-
-  /// What flags say of libraries, and for the rest what the text says. An empty list is a word,
-  /// too: without any, products on GPUs of NVIDIA are by a library where that is estimated to be
-  /// faster.
-  void setLibraries() {
-    SmallVector<std::string> names;
-    const std::string collectives(plan::collectiveLibrary);
-    auto said = (*module)->getAttrOfType<ArrayAttr>(kLibrariesAttr);
-    if (options.libraries)
-      llvm::append_range(names, *options.libraries);
-    else if (!said && isForNVIDIA())
-      names.push_back(kAutomaticLibraries.str());
-    if (options.libraryCollectives.value_or(false))
-      names.push_back(collectives);
-    if (said)
-      for (auto name : said.getAsRange<StringAttr>())
-        if (name == collectives ? !options.libraryCollectives : !options.libraries)
-          names.push_back(name.str());
-    (*module)->removeAttr(kLibrariesAttr);
-    if (!names.empty() || options.libraries || said)
-      (*module)->setAttr(kLibrariesAttr,
-                         Builder(&context).getStrArrayAttr(llvm::to_vector_of<StringRef>(names)));
-  }
-
-  void setStages() {
-    if (options.gpuStages)
-      (*module)->setAttr(kGPUStagesAttr, Builder(&context).getI64IntegerAttr(*options.gpuStages));
-  }
-
-  /// Sizes that the importer has used up name no open dimension any more, and the topology says
-  /// what no flag does.
+  /// Sizes that the importer has used up name no open dimension any more.
   CompileOptions passOptions() {
     CompileOptions passes = options;
-    passes.gpuArchs = gpuArchs;
     passes.targets = findTargets(*module, options);
     if (isSized)
       passes.graph.dims.clear();
@@ -504,7 +458,7 @@ struct Compilation {
     info.remarks = remarks;
     for (const std::string &step : limitSteps)
       info.constraints.push_back("over the limit: " + step);
-    info.math = nameOf(options.math).str();
+    info.math = stringifyMath(options.math).str();
     info.placement = placementName(options);
     info.predictions = predictions;
     info.cancel = watch.cancel;

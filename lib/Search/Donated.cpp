@@ -1,6 +1,5 @@
 #include "Donated.h"
 
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 
 using namespace mlir;

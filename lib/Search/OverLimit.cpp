@@ -4,7 +4,6 @@
 #include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/CommandClock.h"
 #include "gantry/Support/Bytes.h"
@@ -155,9 +154,7 @@ static bool hasDepthwise(ModuleOp module) {
 
 /// Whether a library has products, and its workspace for them, that nobody has asked it for.
 static bool leavesToLibrary(ModuleOp module) {
-  auto names = module->getAttrOfType<ArrayAttr>(kLibrariesAttr);
-  const Attribute automatic = StringAttr::get(module.getContext(), kAutomaticLibraries);
-  return names && llvm::is_contained(names, automatic) &&
+  return TargetsAttr::of(module).asksForLibrary(kAutomaticLibraries) &&
          module
              .walk([](MatmulOp op) {
                return op.getByLibraryAttr() ? WalkResult::interrupt() : WalkResult::advance();

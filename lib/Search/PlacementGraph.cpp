@@ -8,7 +8,6 @@
 
 #include "Probe.h"
 
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Support/Capped.h"
 
@@ -128,7 +127,7 @@ private:
       for (uint32_t d = 0; d < machine.numDevices(); ++d) {
         if (mayRun(op, d) != mayRun(group.front(), d))
           return false;
-        joins |= mayRun(op, d) && machine.targetOf(d).mayJoin(op, group);
+        joins |= mayRun(op, d) && machine.targetOf(d).mayJoin(op, group, TargetAttr());
       }
       return joins;
     };

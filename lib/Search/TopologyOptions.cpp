@@ -1,4 +1,5 @@
-// What a module is compiled for: its own topology when the file carries one, else the flags'.
+// What a module is compiled for: its own topology when the file carries one, else the flags'; and
+// what targets are asked for.
 //
 // The machine that compiles is not asked (spec D5): without a word about devices it is the host
 // alone, with nothing known about it, so that the same graph gives the same plan everywhere.
@@ -9,7 +10,9 @@
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Pipeline/Pipeline.h"
+#include "gantry/Plan/AllReducePart.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
+#include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -44,7 +47,8 @@ static FailureOr<Topology> mergeWithModule(ModuleOp module, TopologyRequest requ
   return topology.take();
 }
 
-LogicalResult gantry::checkAlso(ModuleOp module, const CompileOptions &options) {
+/// Whether every driver of --also has a target and devices to stand in at.
+static LogicalResult checkAlso(ModuleOp module, const CompileOptions &options) {
   const Topology topology = getTopology(module);
   for (StringRef driver : options.also) {
     if (!findTarget(driver))
@@ -114,8 +118,10 @@ std::vector<std::string> gantry::findTargets(ModuleOp module, const CompileOptio
   return {names.begin(), names.end()};
 }
 
-FailureOr<std::vector<std::string>> gantry::findGPUArchs(ModuleOp module,
-                                                         const CompileOptions &options) {
+/// The architectures that kernels of GPUs are for: those of --gpu-arch, else those of the
+/// topology's GPUs, oldest first; none: the default.
+static FailureOr<std::vector<std::string>> findGPUArchs(ModuleOp module,
+                                                        const CompileOptions &options) {
   const Location at = UnknownLoc::get(module.getContext());
   const Topology topology = getTopology(module);
   FailureOr<std::vector<std::string>> archs = options.gpuArchs;
@@ -124,6 +130,57 @@ FailureOr<std::vector<std::string>> gantry::findGPUArchs(ModuleOp module,
   if (failed(archs) || failed(checkMath(topology, *archs, options, at)))
     return failure();
   return archs;
+}
+
+/// What flags say of libraries, and for the rest what the file says. An empty list is a word, too:
+/// without any, products on GPUs of NVIDIA are by a library where that is estimated to be faster.
+static ArrayAttr findLibraries(ModuleOp module, ArrayAttr said, const CompileOptions &options) {
+  std::vector<StringRef> names;
+  const StringRef collectives(plan::collectiveLibrary);
+  auto isForNVIDIA = [](const PhysicalDevice &device) { return device.driver == Driver::cuda; };
+  if (options.libraries)
+    llvm::append_range(names, *options.libraries);
+  else if (!said && llvm::any_of(getTopology(module).physical, isForNVIDIA))
+    names.push_back(kAutomaticLibraries);
+  if (options.libraryCollectives.value_or(false))
+    names.push_back(collectives);
+  if (said)
+    for (auto name : said.getAsRange<StringAttr>())
+      if (name == collectives ? !options.libraryCollectives : !options.libraries)
+        names.push_back(name.getValue());
+  return names.empty() && !options.libraries && !said
+             ? ArrayAttr()
+             : Builder(module.getContext()).getStrArrayAttr(names);
+}
+
+static ArrayAttr listOf(MLIRContext *context, ArrayRef<std::string> texts) {
+  return Builder(context).getStrArrayAttr(llvm::to_vector_of<StringRef>(texts));
+}
+
+LogicalResult gantry::setTargetsFromOptions(ModuleOp module, const CompileOptions &options) {
+  if (failed(checkAlso(module, options)))
+    return failure();
+  FailureOr<std::vector<std::string>> archs = findGPUArchs(module, options);
+  if (failed(archs))
+    return failure();
+  MLIRContext *context = module.getContext();
+  NamedAttrList machines;
+  if (!options.targetCPUs.empty())
+    machines.append(findTarget(driverName(Driver::host))->getName(),
+                    listOf(context, options.targetCPUs));
+  if (!archs->empty())
+    machines.append(kCUDATarget, listOf(context, *archs));
+  const TargetsAttr said = TargetsAttr::of(module);
+  const auto asked =
+      TargetsAttr::get(context, options.also.empty() ? ArrayAttr() : listOf(context, options.also),
+                       machines.empty() ? DictionaryAttr() : machines.getDictionary(context),
+                       options.math, findLibraries(module, said.getLibraries(), options),
+                       options.gpuStages ? options.gpuStages : said.getStages());
+  if (asked.saysNothing())
+    module->removeAttr(kTargetsAttr);
+  else
+    module->setAttr(kTargetsAttr, asked);
+  return success();
 }
 
 LogicalResult gantry::setTopologyFromOptions(ModuleOp module, const CompileOptions &options) {

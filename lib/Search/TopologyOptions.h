@@ -1,4 +1,4 @@
-// From compile options to the module's topology.
+// From compile options to the module's topology and what its targets are asked for.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,13 +18,10 @@ mlir::LogicalResult setTopologyFromOptions(mlir::ModuleOp module, const CompileO
 /// drivers, and those of the drivers that the plan is to run with as well.
 std::vector<std::string> findTargets(mlir::ModuleOp module, const CompileOptions &options);
 
-/// The architectures that kernels of GPUs are for: those of --gpu-arch, else those of the
-/// topology's GPUs, oldest first; none: the default. Whether they have what --math asks for is
-/// checked.
-mlir::FailureOr<std::vector<std::string>> findGPUArchs(mlir::ModuleOp module,
-                                                       const CompileOptions &options);
-
-/// Whether every driver of --also has a target and devices to stand in at.
-mlir::LogicalResult checkAlso(mlir::ModuleOp module, const CompileOptions &options);
+/// Puts what the options ask of targets on the module, as `gantry.targets`. Of libraries and stages
+/// the file may say what flags do not; architectures that no flag names are those of the topology's
+/// GPUs. It is checked that every driver of --also has a target and devices to stand in at, and
+/// that the architectures have what --math asks for.
+mlir::LogicalResult setTargetsFromOptions(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace gantry

@@ -68,13 +68,6 @@ const Target *gantry::findTarget(StringRef driver) {
   return nullptr;
 }
 
-Driver gantry::driverOf(const Topology &topology, DeviceAttr device) {
-  for (const LogicalDevice &logical : topology.logical)
-    if (device && logical.name.str() == device.getSpelling())
-      return topology.physical[logical.physical].driver;
-  return Driver::host;
-}
-
 const Target *gantry::findTarget(TargetAttr name) {
   for (const Target *target : allTargets())
     if (target->getName() == name.getName())

@@ -23,12 +23,16 @@ class Rule:
     pattern: re.Pattern
     folders: tuple
     allowed: dict  # path -> number of uses
+    suffixes: tuple = (".cpp", ".h")
 
 
 BELOW_PIPELINE = ("lib/Analysis", "lib/AutoPlacement", "lib/Device", "lib/Dialect", "lib/Frontend",
                   "lib/Judge", "lib/Packing", "lib/Placement", "lib/Plan", "lib/Queues", "lib/Target",
                   "lib/Transforms")
 EVERYWHERE = ("include", "lib", "tools")
+PASSES = ("include/gantry", "lib/Analysis", "lib/Dialect", "lib/Gradient", "lib/Linalg", "lib/Pipeline", "lib/Search", "lib/Target",
+          "lib/Transforms")
+MATH = r'"(?:tf32|bf16|f16|f32)"'
 CONTROL_FLOW = (r"\b(?:isa|cast|dyn_cast|isa_and_present|isa_and_nonnull|dyn_cast_or_null|"
                 r"dyn_cast_if_present|getParentOfType|getOps|walk)<(?:[^<>]*\b)?(?<!commands::)(?:IfOp|WhileOp)\b")
 RULES = [
@@ -61,6 +65,17 @@ RULES = [
              "lib/Target/CUDA/Assemble.cpp": 1,  # what --code-cache names
              "lib/Target/Plan/WritePlan.cpp": 1,
          }),
+    Rule("an option of a pass that says what a module is compiled for", "ask gantry.targets (decision 0089)",
+         re.compile(r'Option<"(?:also|archs|drivers|machines|math|type)"'), ("include", "lib"), {
+             "include/gantry/Transforms/Passes.td": 3,  # gantry-set-targets, in the place of an import
+         }, (".td",)),
+    Rule("a comparison with the text of a precision", "ask for gantry::Math",
+         re.compile(rf"[!=]=\s*{MATH}|{MATH}\s*[!=]=|\bCases?\([^)]*{MATH}"), PASSES, {}),
+    Rule("who runs whose devices", "ask TargetMap whose an op is", re.compile(r"\bmayStandIn\("), ("lib",), {
+             "lib/Search/TopologyOptions.cpp": 1,
+             "lib/Target/Target.cpp": 1,
+             "lib/Target/TargetMap.cpp": 1,
+         }),
     Rule("a variable of the environment", "ask Support/Environment.h, which tells setuid programs nothing",
          re.compile(r"\b(?:secure_)?getenv\("), EVERYWHERE, {"lib/Support/Environment.cpp": 1}),
     Rule("opening a library", "its name is fixed, its path absolute, or environment() names it: then it belongs in "
@@ -89,10 +104,10 @@ SCOPE = re.compile(r"\bnamespace\s*(?P<space>[\w:]*)\s*\{|"
 LITERAL = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'')
 
 
-def sources(root, folder):
-    """(path relative to the root, lines without comments) of the C++ files below a folder."""
+def sources(root, folder, suffixes=(".cpp", ".h")):
+    """(path relative to the root, lines without comments) of the files below a folder that end so."""
     for file in sorted((root / folder).rglob("*")):
-        if file.suffix in (".cpp", ".h"):
+        if file.suffix in suffixes:
             lines = file.read_text(encoding="utf-8").splitlines()
             yield str(file.relative_to(root)), [COMMENT.sub("", line) for line in lines]
 
@@ -101,7 +116,7 @@ def uses_of(rule, root):
     """path -> line numbers."""
     uses = collections.defaultdict(list)
     for folder in rule.folders:
-        for path, lines in sources(root, folder):
+        for path, lines in sources(root, folder, rule.suffixes):
             if rule.folders == ("lib",) and path.startswith(NOT_ASKED):
                 continue
             for number, line in enumerate(lines, 1):

@@ -14,7 +14,7 @@ struct TestTarget : Target {
     return drivers;
   }
 
-  bool mayJoin(Operation *, ArrayRef<Operation *>) const override { return false; }
+  bool mayJoin(Operation *, ArrayRef<Operation *>, TargetAttr) const override { return false; }
   SmallVector<int64_t> getArgumentsToOverwrite(KernelOp) const override { return {}; }
   void buildKernelPipeline(OpPassManager &) const override {}
   void buildCodePipeline(OpPassManager &) const override {}

@@ -3,6 +3,7 @@
 
 #include "gantry/Device/CopyBudget.h"
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Formats/Array.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Target/Assembler.h"
@@ -46,16 +47,6 @@ struct ReplicaList {
   std::vector<DeviceName> devices;
   std::optional<std::vector<int64_t>> weights; ///< of the shards; absent: equal ones
 };
-
-/// What products of f32 multiply; sums are f32.
-enum class Math {
-  f32,  ///< the factors as they are
-  tf32, ///< rounded to 10 bits, where tensor cores do that
-  bf16, ///< rounded to a type that they are stored in, too
-  f16,
-};
-/// "tf32"
-llvm::StringRef nameOf(Math math);
 
 /// Which depthwise convolutions CPUs compute row by row with their neighbours (--chains).
 enum class Chains : uint8_t {

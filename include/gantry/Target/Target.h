@@ -72,8 +72,9 @@ public:
   virtual bool hasKernel(mlir::Operation *op, DeviceType type) const;
 
   /// Whether `op`, all of whose users are in `group`, may be computed in one kernel with them. The
-  /// group's root comes first.
-  virtual bool mayJoin(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group) const = 0;
+  /// group's root comes first. `config` says what kernels are for; null where nobody knows yet.
+  virtual bool mayJoin(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group,
+                       TargetAttr config) const = 0;
 
   /// Into how many equal parts the rows of a reduction are cut, which become a kernel of their own;
   /// 1: into none. It is asked of ops with `axes` before kernels are formed; the answer depends on
@@ -134,9 +135,6 @@ std::vector<const Target *> allTargets();
 
 /// The target for devices of a driver, the last one registered; null where there is none.
 const Target *findTarget(llvm::StringRef driver);
-
-/// The driver of a device of the topology; the host's for none.
-Driver driverOf(const Topology &topology, DeviceAttr device);
 
 /// The target that a module of kernels names; null where there is none.
 const Target *findTarget(TargetAttr name);

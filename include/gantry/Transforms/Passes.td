@@ -9,6 +9,27 @@ include "mlir/Pass/PassBase.td"
 // What is counted in the end is in `gantry explain`. tools/dev/check_pass_tests.py holds this.
 
 //===----------------------------------------------------------------------===//
+// In front of all phases
+//===----------------------------------------------------------------------===//
+
+def SetTargetsPass : Pass<"gantry-set-targets", "::mlir::ModuleOp"> {
+  let summary = "say what a module is compiled for, in the place of an import";
+  let description = [{
+    Puts `gantry.targets` on the module, as the compiler does by its flags when it imports a graph. Of one that is
+    there, what no option names stays. Whether there are such drivers and machines is not checked.
+  }];
+  let options = [
+    ListOption<"drivers", "drivers", "std::string", "drivers that the plan is to run with beside those of its devices">,
+    ListOption<"machines", "machines", "std::string", "TARGET=MACHINE, what a target makes code for, best first">,
+    Option<"math", "math", "::gantry::Math", "::gantry::Math::f32", "what products of f32 multiply", [{::llvm::cl::values(
+      clEnumValN(::gantry::Math::f32, "f32", "the factors as they are"),
+      clEnumValN(::gantry::Math::tf32, "tf32", "factors of 10 bits, where tensor cores have them"),
+      clEnumValN(::gantry::Math::bf16, "bf16", "factors of bf16"),
+      clEnumValN(::gantry::Math::f16, "f16", "factors of f16"))}]>];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // Resolve
 //===----------------------------------------------------------------------===//
 
@@ -116,14 +137,13 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
 def NarrowFactorsPass : Pass<"gantry-narrow-factors", "::mlir::func::FuncOp"> {
   let summary = "round what products of f32 multiply";
   let description = [{
-    Each `gantry.matmul` of f32 reads operands of `type` instead and carries `accumulate_type`: its sums, and so
+    Where `gantry.targets` asks for `math` bf16 or f16, each `gantry.matmul` of f32 reads operands of that type instead and carries `accumulate_type`: its sums, and so
     its result, stay f32. Constants, also transposed or reshaped, are rounded here; other operands by a
     `gantry.cast` with the request of the product. Products of attention are left alone: those with the
     result of a softmax, and those that such a softmax is computed from element by element.
 
     Precondition: shapes are known. Equal casts are left for gantry-merge-ops.
   }];
-  let options = [Option<"type", "type", "std::string", "\"bf16\"", "bf16 or f16">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
@@ -389,17 +409,14 @@ def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
     and constants stay outside, but for constants of one element, which are cloned in. Where four
     kernels or more differ in such numbers alone, these are arguments of one kernel.
 
-    Kernels say in `gantry.work` which arguments their result may overwrite. With `also`, groups are
-    made that the targets of those drivers let share a kernel, too, and each has its own.
+    Kernels say in `gantry.work` which arguments their result may overwrite. Where `gantry.targets` names more drivers,
+    groups are made that the targets of those let share a kernel, too, and each has its own.
 
     Launches stand where the last op of their group stood.
   }];
   let options = [
     Option<"fuse", "fuse", "bool", "true", "join ops; without it each op is a kernel">,
-    Option<"keepOnce", "keep-once", "bool", "false", "no layout for a constant that others than products read, so that it is not kept twice">,
-    ListOption<"machines", "machines", "std::string", "TARGET=MACHINE, what a target makes code for, best first">,
-    ListOption<"math", "math", "std::string", "TARGET=TYPE, what its products of f32 may be computed in">,
-    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
+    Option<"keepOnce", "keep-once", "bool", "false", "no layout for a constant that others than products read, so that it is not kept twice">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
@@ -509,7 +526,6 @@ def LowerToPlanPass : Pass<"gantry-lower-to-plan", "::mlir::ModuleOp"> {
     Commands keep the order of the ops.
   }];
   let options = [
-    ListOption<"also", "also", "std::string", "drivers that stand in for those of the devices">,
     Option<"inPlace", "in-place", "bool", "true", "let results take the place of operands that end">];
   let dependentDialects = ["::gantry::commands::PlanDialect"];
 }

@@ -21,7 +21,7 @@ struct CPUTarget : Target {
     return drivers;
   }
 
-  bool mayJoin(Operation *op, ArrayRef<Operation *> group) const override {
+  bool mayJoin(Operation *op, ArrayRef<Operation *> group, TargetAttr) const override {
     return cpu::mayJoin(op, group);
   }
 

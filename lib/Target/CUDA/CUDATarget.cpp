@@ -32,15 +32,20 @@ int64_t gantry::gpuArchNumber(StringRef arch) {
   return number;
 }
 
-int64_t gantry::oldestGPUArch(ModuleOp kernels) {
-  auto target = kernels->getAttrOfType<TargetAttr>(kTargetAttr);
-  if (!target || !target.getMachines() || target.getMachines().empty())
+int64_t gantry::oldestGPUArch(TargetAttr config) {
+  if (!config || !config.getMachines() || config.getMachines().empty())
     return gpuArchNumber(kDefaultGPUArch);
   int64_t oldest = std::numeric_limits<int64_t>::max();
-  for (auto arch : target.getMachines().getAsRange<StringAttr>())
+  for (auto arch : config.getMachines().getAsRange<StringAttr>())
     oldest = std::min(oldest, gpuArchNumber(arch.getValue()));
   return oldest;
 }
+
+int64_t gantry::oldestGPUArch(ModuleOp kernels) {
+  return oldestGPUArch(kernels->getAttrOfType<TargetAttr>(kTargetAttr));
+}
+
+bool gantry::mayRoundToTF32(TargetAttr config) { return config && config.getMath() == Math::tf32; }
 
 static DenseI64ArrayAttr extentOf(DenseI32ArrayAttr size) {
   SmallVector<int64_t> wide(size.asArrayRef());
@@ -56,8 +61,8 @@ struct CUDATarget : Target {
     return drivers;
   }
 
-  bool mayJoin(Operation *op, ArrayRef<Operation *> group) const override {
-    return gantry::gpu::fitsGroup(op, group);
+  bool mayJoin(Operation *op, ArrayRef<Operation *> group, TargetAttr config) const override {
+    return gantry::gpu::fitsGroup(op, group, config);
   }
 
   int64_t getPartsOfReduction(Operation *op) const override { return gantry::gpu::partsOfRows(op); }

@@ -11,7 +11,6 @@
 
 #include "Products/Attention.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/FusionPolicy.h"
@@ -283,38 +282,34 @@ static bool movementFits(Operation *op, ArrayRef<Operation *> group) {
 }
 
 /// What tensor cores multiply of a product of elements of a type, on the GPUs that kernels are for.
-static std::optional<gantry::gpu::CoreKind> coresFor(Operation *op, Type element) {
-  auto all = op->getParentOfType<ModuleOp>();
-  if (!all)
+static std::optional<gantry::gpu::CoreKind> coresFor(Type element, TargetAttr config) {
+  if (oldestGPUArch(config) < kTensorCoreArch)
     return std::nullopt;
-  for (ModuleOp kernels : all.getOps<ModuleOp>()) {
-    auto target = kernels->getAttrOfType<TargetAttr>(kTargetAttr);
-    if (!target || target.getName() != kCUDATarget || oldestGPUArch(kernels) < kTensorCoreArch)
-      continue;
-    if (element.isF32() && target.getMath() && target.getMath() == "tf32")
-      return gantry::gpu::CoreKind::tf32;
-    return gantry::gpu::coreKindOf(element);
-  }
-  return std::nullopt;
+  if (element.isF32() && mayRoundToTF32(config))
+    return gantry::gpu::CoreKind::tf32;
+  return gantry::gpu::coreKindOf(element);
 }
 
-static bool suitsAttention(MatmulOp second, const AttentionSizes &sizes) {
+static bool suitsAttention(MatmulOp second, const AttentionSizes &sizes, TargetAttr config) {
   // Of rounded factors, scores are sums of f32.
   Type element = getElementTypeOrSelf(second.getLhs()),
        score = getElementTypeOrSelf(second.getType());
   if (standsAlone(second))
     return false;
-  if (std::optional<gantry::gpu::CoreKind> kind = coresFor(second, element))
+  if (std::optional<gantry::gpu::CoreKind> kind = coresFor(element, config))
     return gantry::gpu::chooseAttention(sizes, *kind, score.getIntOrFloatBitWidth() / 8)
         .has_value();
   return element.isF32() && gantry::gpu::chooseAttention(sizes).has_value();
 }
 
-bool gantry::gpu::fitsGroup(Operation *op, ArrayRef<Operation *> group) {
+bool gantry::gpu::fitsGroup(Operation *op, ArrayRef<Operation *> group, TargetAttr config) {
   // A line's kernel has no room for what would follow.
   if (isa<AttentionOp, CumsumOp>(op) || !fitsSizeOfGroup(op, group))
     return false;
-  if (fitsAttention(op, group, suitsAttention, AttentionOperands::whole))
+  auto suits = [config](MatmulOp second, const AttentionSizes &sizes) {
+    return suitsAttention(second, sizes, config);
+  };
+  if (fitsAttention(op, group, suits, AttentionOperands::whole))
     return true;
   switch (kindOf(op)) {
   case FusionKind::Elementwise:

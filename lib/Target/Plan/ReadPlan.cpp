@@ -5,7 +5,6 @@
 
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Views.h"

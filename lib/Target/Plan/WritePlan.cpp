@@ -9,7 +9,6 @@
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/OpForm.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Plan/PlanWriter.h"

@@ -10,13 +10,12 @@
 
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Analysis/SharedBuffers.h"
-#include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/OpForm.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
-#include "gantry/Target/Target.h"
+#include "gantry/Target/TargetMap.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -95,7 +94,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   using FormKernelsPassBase::FormKernelsPassBase;
 
   /// The targets that a device's kernels are for, its own first.
-  using Targets = SmallVector<const Target *, 1>;
+  using Targets = ArrayRef<const Target *>;
 
   /// A body that is computed somewhere.
   struct Known {
@@ -106,20 +105,18 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   llvm::MapVector<const Target *, ModuleOp> modules;
   llvm::StringMap<Known> known; ///< by printed body
   llvm::StringMap<unsigned> nameCounts;
-  DenseMap<Attribute, Targets> targets; ///< by device
   /// The layout that some kernel wants of a constant that several read, by its value and device.
   DenseMap<std::pair<Attribute, Attribute>, Attribute> wanted;
   LooseNumbers loose;
-  Topology topology;
+  std::optional<TargetMap> targets;
 
   void runOnOperation() override {
     modules.clear();
     known.clear();
     nameCounts.clear();
-    targets.clear();
     wanted.clear();
     loose = LooseNumbers();
-    topology = getTopology(getOperation());
+    targets.emplace(getOperation());
     // That of the host is there even when it has nothing to do.
     moduleOf(findTarget(driverName(Driver::host)));
     std::vector<std::vector<KernelGroup>> blocks;
@@ -132,54 +129,24 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       form(groups);
   }
 
-  /// Of "TARGET=VALUE"s the values for this one.
-  static SmallVector<StringRef> ofTarget(const Target *target, ArrayRef<std::string> entries) {
-    SmallVector<StringRef> values;
-    for (StringRef entry : entries)
-      if (entry.consume_front(target->getName()) && entry.consume_front("="))
-        values.push_back(entry);
-    return values;
-  }
-
   /// The module for a target's kernels, at the end of the whole.
   ModuleOp moduleOf(const Target *target) {
     ModuleOp &module = modules[target];
     if (module)
       return module;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-    SmallVector<StringRef> names = ofTarget(target, machines), types = ofTarget(target, math);
     StringAttr name = FreshSymbols(getOperation()).take("kernels_" + target->getName());
     module = ModuleOp::create(builder, getOperation().getLoc(), name.getValue());
-    module->setAttr(
-        kTargetAttr,
-        TargetAttr::get(&getContext(), target->getName(),
-                        names.empty() ? ArrayAttr() : builder.getStrArrayAttr(names),
-                        types.empty() ? StringAttr() : builder.getStringAttr(types.back())));
+    module->setAttr(kTargetAttr, targets->configOf(target->getName()));
     return module;
-  }
-
-  const Targets &targetsOf(Operation *op) {
-    Attribute device = op->getAttr(kDeviceAttr);
-    auto [entry, isNew] = targets.try_emplace(device);
-    if (!isNew)
-      return entry->second;
-    Driver own = driverOf(topology, dyn_cast_if_present<DeviceAttr>(device));
-    entry->second.push_back(findTarget(driverName(own)));
-    for (const std::string &driver : also)
-      if (const Target *other = findTarget(driver);
-          other && mayStandIn(driver, own) && !llvm::is_contained(entry->second, other))
-        entry->second.push_back(other);
-    // What targets are asked may depend on what their kernels are for.
-    for (const Target *target : entry->second)
-      moduleOf(target);
-    return entry->second;
   }
 
   std::vector<KernelGroup> groupsOf(Block &block) {
     auto mayJoin = [&](Operation *op, ArrayRef<Operation *> group) {
       return fuse && op->getAttr(kDeviceAttr) == group.front()->getAttr(kDeviceAttr) &&
-             llvm::all_of(targetsOf(op),
-                          [&](const Target *target) { return target->mayJoin(op, group); });
+             llvm::all_of(targets->targetsOf(op), [&](const Target *target) {
+               return target->mayJoin(op, group, targets->configOf(target->getName()));
+             });
     };
     return groupIntoKernels(block, mayJoin);
   }
@@ -232,7 +199,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     OwningOpRef<KernelOp> body = makeBody(ops, operands.getArrayRef());
     for (auto [i, operand] : llvm::enumerate(operands))
       if (isShared(operand))
-        if (Attribute layout = agreedLayout(*body, i, targetsOf(ops.back())))
+        if (Attribute layout = agreedLayout(*body, i, targets->targetsOf(ops.back())))
           wanted.try_emplace(keyOf(findConstant(operand), ops.back()), layout);
   }
 
@@ -240,7 +207,8 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     Operation *root = ops.back();
     OpBuilder builder(root);
     llvm::SetVector<Value> operands = operandsOf(ops);
-    SmallVector<Attribute> kernels = getKernels(ops, operands.getArrayRef(), targetsOf(root));
+    SmallVector<Attribute> kernels =
+        getKernels(ops, operands.getArrayRef(), targets->targetsOf(root));
     auto launch =
         LaunchOp::create(builder, root->getLoc(), root->getResultTypes(),
                          cast<SymbolRefAttr>(kernels.front()), operands.getArrayRef(),
@@ -302,7 +270,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
 
   /// What computes `ops` from `operands`, for each target: kernels made before or new ones.
   SmallVector<Attribute> getKernels(ArrayRef<Operation *> ops, ArrayRef<Value> operands,
-                                    const Targets &targets) {
+                                    Targets targets) {
     OwningOpRef<KernelOp> body = makeBody(ops, operands);
     chooseLayouts(*body, operands, ops.back());
     Known &entry = known[textOf(*body)];
@@ -320,7 +288,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   }
 
   /// The layout that all targets want of a constant, or null.
-  static Attribute agreedLayout(KernelOp kernel, unsigned argument, const Targets &targets) {
+  static Attribute agreedLayout(KernelOp kernel, unsigned argument, Targets targets) {
     Attribute layout = targets.front()->getLayoutOfConstant(kernel, argument);
     bool agree = llvm::all_of(targets, [&](const Target *target) {
       return target->getLayoutOfConstant(kernel, argument) == layout;
@@ -332,7 +300,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   Attribute layoutOfOthers(KernelOp kernel, unsigned argument, ConstantOp constant,
                            Operation *root) {
     Attribute layout = wanted.lookup(keyOf(constant, root));
-    bool canRead = layout && llvm::all_of(targetsOf(root), [&](const Target *target) {
+    bool canRead = layout && llvm::all_of(targets->targetsOf(root), [&](const Target *target) {
                      return target->canReadLayout(kernel, argument, layout);
                    });
     return canRead ? layout : Attribute();
@@ -362,7 +330,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       ConstantOp constant = findConstant(operand);
       if (!constant || (keepOnce && isReadPlain(constant)))
         continue;
-      Attribute layout = agreedLayout(kernel, i, targetsOf(root));
+      Attribute layout = agreedLayout(kernel, i, targets->targetsOf(root));
       if (!layout && operand == constant.getResult())
         layout = layoutOfOthers(kernel, i, constant, root);
       if (!layout)

@@ -2,8 +2,7 @@
 // kernel and what comes of them by another. How many there are depends on shapes alone, so the
 // order in which terms are added does, too.
 
-#include "gantry/Device/Topology.h"
-#include "gantry/Target/Target.h"
+#include "gantry/Target/TargetMap.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -59,10 +58,9 @@ static void split(Operation *op, int64_t parts) {
 namespace {
 struct SplitReductions : gantry::impl::SplitReductionsPassBase<SplitReductions> {
   void runOnOperation() override {
-    Topology topology = getTopology(getOperation());
+    const TargetMap targets(getOperation());
     auto parts = [&](Operation *op) {
-      auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-      const Target *target = findTarget(driverName(driverOf(topology, device)));
+      const Target *target = targets.targetsOf(op).front();
       return target ? target->getPartsOfReduction(op) : 1;
     };
     SmallVector<std::pair<Operation *, int64_t>> wanted;

@@ -10,7 +10,6 @@
 // decides, and the first one has a part of the collective for each rank (decision 0038).
 
 #include "gantry/Device/Topology.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Plan/AllReducePart.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -274,7 +273,8 @@ struct ExpandCollectives : gantry::impl::ExpandCollectivesPassBase<ExpandCollect
         ops.push_back(op);
     });
     std::optional<Topology> topology;
-    if (!ops.empty() && asksForLibrary(getOperation(), StringRef(plan::collectiveLibrary)))
+    if (!ops.empty() &&
+        TargetsAttr::of(getOperation()).asksForLibrary(StringRef(plan::collectiveLibrary)))
       topology = getTopology(getOperation()->getParentOfType<ModuleOp>());
     for (AllReduceOp op : ops)
       if (failed(Exchange(op, topology ? &*topology : nullptr, smallBytes, pieceBytes).run()))

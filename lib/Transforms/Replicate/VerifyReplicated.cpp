@@ -1,7 +1,6 @@
 // After Replicate: each op runs once, on one device. What a library may do for several devices is
 // an op for each of them.
 
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;

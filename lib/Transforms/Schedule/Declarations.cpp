@@ -1,9 +1,8 @@
 #include "Declarations.h"
 
 #include "gantry/Analysis/PanelLayout.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Plan/AllReducePart.h"
-#include "gantry/Target/Target.h"
+#include "gantry/Target/TargetMap.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -65,13 +64,10 @@ static uint64_t limitOf(const LogicalDevice &device, const PhysicalDevice &physi
   return physical.memory;
 }
 
-void Declarations::declareDevices(ArrayRef<std::string> also) {
+void Declarations::declareDevices() {
+  const TargetMap targets(module);
   for (auto [i, logical] : llvm::enumerate(topology.logical)) {
     const PhysicalDevice &physical = topology.physical[logical.physical];
-    SmallVector<StringRef> standIns;
-    for (StringRef driver : also)
-      if (mayStandIn(driver, physical.driver))
-        standIns.push_back(driver);
     auto device = commands::DeviceOp::create(
         declarations, module.getLoc(), symbols[i].getAttr(),
         DeviceAttr::get(module.getContext(), logical.name),
@@ -79,7 +75,8 @@ void Declarations::declareDevices(ArrayRef<std::string> also) {
         declarations.getI64IntegerAttr(*physical.name.id),
         declarations.getI64IntegerAttr(limitOf(logical, physical)),
         declarations.getF64FloatAttr(physical.peakFlops[static_cast<size_t>(ElementType::f32)]),
-        declarations.getF64FloatAttr(physical.bandwidth), declarations.getStrArrayAttr(standIns));
+        declarations.getF64FloatAttr(physical.bandwidth),
+        declarations.getStrArrayAttr(targets.standInsFor(physical.driver)));
     if (physical.launch > 0)
       device->setAttr(kLaunchSecondsAttr, declarations.getF64FloatAttr(physical.launch));
   }

@@ -24,7 +24,7 @@ public:
   explicit Declarations(mlir::ModuleOp module);
 
   /// The drivers of `also` stand in where they can.
-  void declareDevices(llvm::ArrayRef<std::string> also);
+  void declareDevices();
   void declareKernels();
 
   /// Number of the device of that name; the host's for null and for a name that is not known.

@@ -1,7 +1,6 @@
 #include "Donations.h"
 
 #include "Overwrite.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 

@@ -5,7 +5,6 @@
 #include "Donations.h"
 #include "Overwrite.h"
 #include "gantry/Analysis/Flow.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/OpForm.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"

@@ -7,7 +7,6 @@
 #include "JoinOutputs.h"
 
 #include "gantry/Analysis/SharedBuffers.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 
 using namespace mlir;
 using namespace gantry;

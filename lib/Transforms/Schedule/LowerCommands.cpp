@@ -4,7 +4,6 @@
 
 #include "Overwrite.h"
 #include "gantry/Analysis/SharedBuffers.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/OpForm.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Support/Capped.h"

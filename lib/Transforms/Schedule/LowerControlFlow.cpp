@@ -4,7 +4,6 @@
 #include "FunctionLowering.h"
 
 #include "Overwrite.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
 using namespace mlir;

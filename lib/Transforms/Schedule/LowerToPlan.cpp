@@ -29,7 +29,7 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
       return signalPassFailure();
     }
     Declarations declarations(getOperation());
-    declarations.declareDevices(also);
+    declarations.declareDevices();
     declarations.declareKernels();
     Homes homes(getOperation());
     SmallVector<func::FuncOp> funcs(getOperation().getOps<func::FuncOp>());

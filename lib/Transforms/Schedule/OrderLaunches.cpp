@@ -8,7 +8,6 @@
 #include "Declarations.h"
 #include "Overwrite.h"
 #include "gantry/Analysis/Homes.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Queues/Predict.h"
 #include "gantry/Queues/Sequence.h"

@@ -1,7 +1,6 @@
 #include "Overwrite.h"
 
 #include "gantry/Analysis/Flow.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
 using namespace mlir;

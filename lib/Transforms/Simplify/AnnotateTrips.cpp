@@ -2,7 +2,6 @@
 // tell any more, and predictions of time need it.
 
 #include "gantry/Analysis/Trips.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;

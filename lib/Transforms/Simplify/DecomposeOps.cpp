@@ -1,7 +1,6 @@
 // Expresses rare ops and padding by common ones, and takes away what works on nothing.
 
 #include "gantry/Dialect/Gantry/IR/Borders.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Transforms/Passes.h"
 

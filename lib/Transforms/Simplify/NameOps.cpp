@@ -5,7 +5,6 @@
 // reaches an op is the shortest, and of those the first by its numbers; it leads to no other op. So
 // neither the order of the ops nor the names of values matter, and equal graphs get equal names.
 
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -31,15 +31,10 @@ struct NarrowFactors : gantry::impl::NarrowFactorsPassBase<NarrowFactors> {
   FloatType element;
   DenseMap<Value, Value> constants; ///< by the constant, or the move of one, that they are made of
 
-  LogicalResult initialize(MLIRContext *context) override {
-    if (type == "bf16")
-      element = BFloat16Type::get(context);
-    else if (type == "f16")
-      element = Float16Type::get(context);
-    return success(element != nullptr);
-  }
-
   void runOnOperation() override {
+    element = TargetsAttr::of(getOperation()).getFactorType();
+    if (!element)
+      return;
     constants.clear();
     llvm::SetVector<MatmulOp> attention = productsOfAttention(getOperation());
     SmallVector<MatmulOp> products;

@@ -30,3 +30,23 @@ func.func private @result() -> (tensor<4xf32>, tensor<4xf32> {gantry.name = 1 : 
 
 // expected-error @below {{'builtin.module' op has the attribute 'gantry.target_cpu', which the dialect does not know}}
 module attributes {gantry.target_cpu = "x"} {}
+
+// -----
+
+// expected-error @below {{'builtin.module' op attribute 'gantry.targets' must be a #gantry.targets<...>, got "cuda"}}
+module attributes {gantry.targets = "cuda"} {}
+
+// -----
+
+// expected-error @below {{targets: machines of a target are a list of strings, got "sm_90" for "cuda"}}
+module attributes {gantry.targets = #gantry.targets<machines = {cuda = "sm_90"}>} {}
+
+// -----
+
+// expected-error @below {{targets: libraries are strings, got [1]}}
+module attributes {gantry.targets = #gantry.targets<libraries = [1]>} {}
+
+// -----
+
+// expected-error @below {{targets: stages are 0 or more, got -1}}
+module attributes {gantry.targets = #gantry.targets<stages = -1>} {}

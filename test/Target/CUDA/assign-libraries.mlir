@@ -1,16 +1,16 @@
-// Which products a library is asked for, by gantry.libraries of the module.
+// Which products a library is asked for, by the libraries of gantry.targets.
 
-// RUN: gantry-opt %s --split-input-file --gantry-assign-libraries="archs=sm_90" | FileCheck %s --check-prefixes=CHECK,SM90
-// RUN: gantry-opt %s --split-input-file --gantry-assign-libraries="archs=sm_80" | FileCheck %s --check-prefixes=CHECK,SM90
-// RUN: gantry-opt %s --split-input-file --gantry-assign-libraries="archs=sm_120" | FileCheck %s --check-prefixes=CHECK,SM90
-// RUN: gantry-opt %s --split-input-file --gantry-assign-libraries="archs=sm_90 math=tf32" | FileCheck %s --check-prefixes=CHECK,TF32
-// RUN: gantry-opt %s --split-input-file --gantry-assign-libraries="archs=sm_90,sm_75" | FileCheck %s --check-prefixes=CHECK,SM75
+// RUN: gantry-opt %s --split-input-file --gantry-set-targets="machines=cuda=sm_90" --gantry-assign-libraries | FileCheck %s --check-prefixes=CHECK,SM90
+// RUN: gantry-opt %s --split-input-file --gantry-set-targets="machines=cuda=sm_80" --gantry-assign-libraries | FileCheck %s --check-prefixes=CHECK,SM90
+// RUN: gantry-opt %s --split-input-file --gantry-set-targets="machines=cuda=sm_120" --gantry-assign-libraries | FileCheck %s --check-prefixes=CHECK,SM90
+// RUN: gantry-opt %s --split-input-file --gantry-set-targets="machines=cuda=sm_90 math=tf32" --gantry-assign-libraries | FileCheck %s --check-prefixes=CHECK,TF32
+// RUN: gantry-opt %s --split-input-file --gantry-set-targets="machines=cuda=sm_90,cuda=sm_75" --gantry-assign-libraries | FileCheck %s --check-prefixes=CHECK,SM75
 // RUN: gantry-opt %s --split-input-file --gantry-assign-libraries | FileCheck %s --check-prefixes=CHECK,SM75
-// RUN: gantry-opt %s --split-input-file --gantry-assign-libraries="archs=sm_90" --gantry-assign-libraries="archs=sm_90" | FileCheck %s --check-prefixes=CHECK,SM90
+// RUN: gantry-opt %s --split-input-file --gantry-set-targets="machines=cuda=sm_90" --gantry-assign-libraries --gantry-assign-libraries | FileCheck %s --check-prefixes=CHECK,SM90
 
 // With sums of f32 a product is the library's as tf32 alone; on GPUs without tensor cores for bf16 the
 // library has none for it either.
-module attributes {gantry.libraries = ["auto"]} {
+module attributes {gantry.targets = #gantry.targets<libraries = ["auto"]>} {
   // CHECK-LABEL: func.func @types
   // CHECK-NEXT: gantry.matmul %arg0, %arg0 {by_library} : {{.*}}f16>
   // SM90-NEXT: gantry.matmul %arg1, %arg1 {by_library} : {{.*}}bf16>
@@ -40,7 +40,7 @@ module attributes {gantry.libraries = ["auto"]} {
 
 // Small ones, matrices times vectors, few terms, none at all, and lines that begin elsewhere than at
 // multiples of 16 bytes: primes, and an odd multiple of eight.
-module attributes {gantry.libraries = ["auto"]} {
+module attributes {gantry.targets = #gantry.targets<libraries = ["auto"]>} {
   // CHECK-LABEL: func.func @sizes
   // CHECK-NOT: by_library
   // CHECK: return
@@ -74,7 +74,7 @@ module attributes {gantry.libraries = ["auto"]} {
 
 // Turned matrices; batches of both sides, of the left one, which is more rows, and of the right one.
 // Two batches of which each is of another side are not evenly spaced.
-module attributes {gantry.libraries = ["auto"]} {
+module attributes {gantry.targets = #gantry.targets<libraries = ["auto"]>} {
   // CHECK-LABEL: func.func @forms
   // CHECK-NEXT: gantry.matmul %arg0, %arg1 {by_library, transpose_a, transpose_b}
   func.func @forms(%x: tensor<2048x1024xf16>, %y: tensor<1536x2048xf16>) -> tensor<1024x1536xf16> {
@@ -114,7 +114,7 @@ module attributes {gantry.libraries = ["auto"]} {
 // -----
 
 // What follows a product does not matter; attention is left to kernels of its own, however large.
-module attributes {gantry.libraries = ["auto"]} {
+module attributes {gantry.targets = #gantry.targets<libraries = ["auto"]>} {
   // CHECK-LABEL: func.func @attention
   // CHECK-NOT: by_library
   // CHECK: gantry.softmax
@@ -137,7 +137,7 @@ module attributes {gantry.libraries = ["auto"]} {
 
 // Where the library is asked for by name it has all products that it can, small and misaligned ones,
 // f32 and those of attention, but none of few terms.
-module attributes {gantry.libraries = ["cublasLt"]} {
+module attributes {gantry.targets = #gantry.targets<libraries = ["cublasLt"]>} {
   // CHECK-LABEL: func.func @all
   // CHECK-NEXT: gantry.matmul %arg0, %arg0 {by_library}
   // CHECK-NEXT: gantry.softmax
@@ -157,7 +157,7 @@ module attributes {gantry.libraries = ["cublasLt"]} {
 // -----
 
 // Without a word, or with an empty one, there is none, and marks of before go.
-module attributes {gantry.libraries = []} {
+module attributes {gantry.targets = #gantry.targets<libraries = []>} {
   // CHECK-LABEL: func.func @none
   // CHECK-NEXT: gantry.matmul %arg0, %arg0 : {{.*}}f16>
   func.func @none(%x: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
@@ -169,12 +169,12 @@ module attributes {gantry.libraries = []} {
 // -----
 
 // Placed ops: on GPUs of NVIDIA alone, or where one may run the device's commands; before Place all may be.
-// RUN: gantry-opt %s --split-input-file --gantry-assign-libraries="archs=sm_90 also=cuda" | FileCheck %s --check-prefix=ALSO
+// RUN: gantry-opt %s --split-input-file --gantry-set-targets="machines=cuda=sm_90 drivers=cuda" --gantry-assign-libraries | FileCheck %s --check-prefix=ALSO
 #cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
 #gpu = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">
 #sim = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:1">
 #why = #gantry.decision<"default", "">
-module attributes {gantry.libraries = ["auto"], gantry.topology = #gantry.topology<[#cpu, #gpu, #sim], {
+module attributes {gantry.targets = #gantry.targets<libraries = ["auto"]>, gantry.topology = #gantry.topology<[#cpu, #gpu, #sim], {
     physical = [{driver = "host", name = "/physical_device:CPU:0"}, {driver = "cuda", name = "/physical_device:GPU:0"},
                 {driver = "sim", name = "/physical_device:GPU:1"}],
     logical = [{physical = 0}, {physical = 1}, {physical = 2}]}>} {

@@ -14,7 +14,7 @@
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
 #id = affine_map<(m, n) -> (m, n)>
-module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_90", "sm_80"]>, gantry.gpu_stages = 0 : i64} {
+module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_90", "sm_80"]>, gantry.targets = #gantry.targets<stages = 0>} {
   func.func private @halves(%x: tensor<256x64xf16>, %w: tensor<64x256xf16>) -> tensor<256x256xf16> {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<256x256xf32>
@@ -48,7 +48,7 @@ module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_90", "
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
-module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"], math = "tf32">} {
+module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"], math = tf32>} {
   func.func private @rounded(%x: tensor<256x64xf32>, %w: tensor<64x256xf32>) -> tensor<256x256xf32> {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<256x256xf32>

@@ -64,7 +64,7 @@
 // Texts of phases: the word, the mark, the product; a text's own word holds, an empty one, too.
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --stop-after=place -o %t.place.mlir
 // RUN: FileCheck %s --check-prefix=PLACE --input-file=%t.place.mlir
-// PLACE: gantry.libraries = ["auto"]
+// PLACE: gantry.targets = #gantry.targets<{{.*}}libraries = ["auto"]
 // PLACE: gantry.matmul {{.*}}by_library
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --stop-after=fuse -o - | FileCheck %s --check-prefix=FUSE
 // FUSE: gantry.kernel @matmul_0 {
@@ -77,16 +77,16 @@
 // RUN: gantry compile %t.place.mlir --gpu-arch=sm_90 --cubins=off --libraries=none -o %t.gantry && gantry plan-text %t.gantry | FileCheck %s --check-prefix=NONE
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --libraries=none --stop-after=place -o %t.none.mlir
 // RUN: FileCheck %s --check-prefix=EMPTY --input-file=%t.none.mlir
-// EMPTY: gantry.libraries = []
+// EMPTY: gantry.targets = #gantry.targets<{{.*}}libraries = []
 // EMPTY-NOT: by_library
 // RUN: gantry compile %t.none.mlir --gpu-arch=sm_90 --cubins=off -o %t.gantry && gantry plan-text %t.gantry | FileCheck %s --check-prefix=NONE
 
 // Next to collectives of a library, which keep their word.
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --collectives=nccl --stop-after=place -o %t.nccl.mlir
 // RUN: FileCheck %s --check-prefix=NCCL --input-file=%t.nccl.mlir
-// NCCL: gantry.libraries = ["auto", "nccl"]
+// NCCL: gantry.targets = #gantry.targets<{{.*}}libraries = ["auto", "nccl"]
 // RUN: gantry compile %t.nccl.mlir --libraries=none --stop-after=place -o - | FileCheck %s --check-prefix=ALONE
-// ALONE: gantry.libraries = ["nccl"]
+// ALONE: gantry.targets = #gantry.targets<{{.*}}libraries = ["nccl"]
 
 // f32 stays in kernels of ours, unless its factors are rounded.
 // RUN: gantry compile %s --entry=floats --devices=CPU:0,GPU:0 --gpu-arch=sm_90 --cubins=off -o %t.gantry && gantry plan-text %t.gantry | FileCheck %s --check-prefix=F32

@@ -53,7 +53,7 @@
 // Text says which libraries it is for; a flag that is given says it anew.
 // RUN: gantry compile %s --entry=main --devices=CPU:0,GPU:0 --libraries=cublaslt --stop-after=place -o %t.place.mlir
 // RUN: FileCheck %s --check-prefix=TEXT --input-file=%t.place.mlir
-// TEXT: gantry.libraries = ["cublasLt"]
+// TEXT: gantry.targets = #gantry.targets<{{.*}}libraries = ["cublasLt"]
 // RUN: gantry compile %t.place.mlir -o %t.gantry
 // RUN: gantry plan-text %t.gantry | FileCheck %s --check-prefix=UNFUSED
 // RUN: gantry compile %t.place.mlir --libraries=none -o %t.gantry

@@ -1,7 +1,7 @@
 // Kernels of marked products say what a library is asked for, in the words of the plan.
 // RUN: gantry-opt %s --gantry-name-library-products | FileCheck %s
 
-module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"], math = "tf32">} {
+module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"], math = tf32>} {
 
 // CHECK-LABEL: gantry.kernel @plain
 // CHECK-SAME: gantry.library_product = "matmul f16 in f32 batch 1 rows 32 columns 64 terms 48 left 0 48 0 right 1 64 0 result 2 64 0"

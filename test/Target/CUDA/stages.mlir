@@ -25,7 +25,7 @@
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
-module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"]>, gantry.gpu_stages = 3 : i64} {
+module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"]>, gantry.targets = #gantry.targets<stages = 3>} {
   func.func private @staged(%x: tensor<256x512xf16>, %w: tensor<512x256xf16>) -> tensor<256x256xf32> {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<256x256xf32>
@@ -55,7 +55,7 @@ module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"]>,
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
-module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"], math = "tf32">} {
+module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"], math = tf32>} {
   func.func private @rounded_behind(%x: tensor<256x64xf32>, %w: tensor<64x256xf32>) -> tensor<256x256xf32> {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<256x256xf32>

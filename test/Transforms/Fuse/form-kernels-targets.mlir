@@ -1,6 +1,6 @@
 // Kernels belong to targets: the policy and the module are those of the device's target.
 // RUN: gantry-opt %s --test-target --gantry-form-kernels --gantry-verify-kernels | FileCheck %s
-// RUN: gantry-opt %s --test-target --gantry-form-kernels="also=cuda" --gantry-verify-kernels | FileCheck %s --check-prefix=ALSO
+// RUN: gantry-opt %s --test-target --gantry-set-targets=drivers=cuda --gantry-form-kernels --gantry-verify-kernels | FileCheck %s --check-prefix=ALSO
 
 #cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
 #gpu0 = #gantry.device<"/job:localhost/replica:0/task:0/device:GPU:0">

@@ -1,6 +1,6 @@
 // RUN: gantry-opt %s --gantry-form-kernels -split-input-file | FileCheck %s
 // RUN: gantry-opt %s --gantry-form-kernels="fuse=false" -split-input-file | FileCheck %s --check-prefix=APART
-// RUN: gantry-opt %s --gantry-form-kernels="machines=cpu=sapphirerapids,cpu=x86-64-v3,cuda=sm_75" -split-input-file | FileCheck %s --check-prefix=MACHINES
+// RUN: gantry-opt %s --gantry-set-targets="machines=cpu=sapphirerapids,cpu=x86-64-v3,cuda=sm_75" --gantry-form-kernels -split-input-file | FileCheck %s --check-prefix=MACHINES
 
 // What a target makes code for stands on its module.
 // MACHINES: module @kernels_cpu attributes {gantry.target = #gantry.target<"cpu", machines = ["sapphirerapids", "x86-64-v3"]>}

@@ -15,7 +15,7 @@
 // CHECK: gantry.library = "nccl"
 // CHECK: gantry.mul %[[R]]#0
 // CHECK: gantry.mul %[[R]]#1
-module attributes {gantry.libraries = ["nccl"], gantry.topology = #gantry.topology<[<"/device:CPU:0">, <"/device:GPU:0">, <"/device:GPU:1">], {
+module attributes {gantry.targets = #gantry.targets<libraries = ["nccl"]>, gantry.topology = #gantry.topology<[<"/device:CPU:0">, <"/device:GPU:0">, <"/device:GPU:1">], {
     physical = [{driver = "host", name = "/physical_device:CPU:0"}, {driver = "cuda", name = "/physical_device:GPU:0"},
                 {driver = "cuda", name = "/physical_device:GPU:1"}],
     logical = [{physical = 0}, {physical = 1}, {physical = 2}]}>} {

@@ -1,5 +1,6 @@
 """The checker of homes has to refuse what it is there for: uses too many, tables too generous."""
 
+import dataclasses
 import pathlib
 import re
 import sys
@@ -46,6 +47,26 @@ class CheckHomesTest(unittest.TestCase):
             self.assertTrue(pattern.search(text), text)
         for text in ("isa<commands::WhileOp>(op)", "IfOp::create(b)", "isa<ElseIfOp>(op)"):
             self.assertFalse(pattern.search(text), text)
+
+    def offences_of(self, what):
+        rule = next(rule for rule in check_homes.RULES if rule.what == what)
+        rule = dataclasses.replace(rule, allowed={})
+        return list(check_homes.offences_of(rule, self.root))
+
+    def test_passes_take_no_targets_as_options(self):
+        what = "an option of a pass that says what a module is compiled for"
+        self.write("include/gantry/Passes.td", 'Option<"all", "all", "bool", "false", "also">')
+        self.assertEqual(self.offences_of(what), [])
+        self.write("include/gantry/Passes.td", 'ListOption<"also", "also", "std::string", "">', 'Option<"math", "math", "int", "">')
+        self.assertIn("Passes.td:1, 2: error", self.offences_of(what)[0])
+
+    def test_precisions_are_no_text(self):
+        what = "a comparison with the text of a precision"
+        self.write("lib/Target/A.cpp", 'return "bf16";', "if (math == Math::bf16)")
+        self.assertEqual(self.offences_of(what), [])
+        for text in ('if (math == "tf32")', 'if ("f16" != type)', '.Case("bf16", x)', '.Cases("x", "f32", y)'):
+            self.write("lib/Target/A.cpp", text)
+            self.assertEqual(len(self.offences_of(what)), 1, text)
 
     def test_attribute_names_are_spelled_once(self):
         self.write("lib/A/A.cpp", 'op->setAttr("gantry.items", x);', 'op->getAttr("gantry.items");')

@@ -21,15 +21,12 @@ def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
     their rows, channels are filled up to words of four, and convolutions in groups without whole words
     become convolutions of f32 where those are exact.
 
-    With `math=bf16` convolutions of f32 get factors of bf16 first, in pairs of channels, and sums of
+    Where `gantry.targets` asks for `math = bf16`, convolutions of f32 get factors of bf16 first, in pairs of channels, and sums of
     f32 (`accumulate_type`): all that have pairs in each group, or one group, and more than one channel there.
     Filters are rounded here, images by a `gantry.cast` behind what makes them.
 
     Apart from that results are the same in every bit. Precondition: ops are placed, copies made, shapes static.
   }];
-  let options = [
-    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">,
-    Option<"math", "math", "std::string", "", "bf16: what the factors of convolutions are rounded to">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
@@ -49,7 +46,6 @@ def ChainConvolutionsPass : Pass<"gantry-chain-convolutions", "::mlir::ModuleOp"
     Results are the same in every bit. Precondition: behind `gantry-put-channels-last`.
   }];
   let options = [
-    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">,
     Option<"all", "all", "bool", "false", "chains that save memory, too, where they cost time">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
@@ -57,7 +53,7 @@ def ChainConvolutionsPass : Pass<"gantry-chain-convolutions", "::mlir::ModuleOp"
 def NarrowAttentionPass : Pass<"gantry-narrow-attention", "::mlir::ModuleOp"> {
   let summary = "attention on CPUs with factors of bf16";
   let description = [{
-    Of attention on a CPU, a product of f32 whose left operand is a softmax and the products that this is
+    Where `gantry.targets` asks for `math = bf16`: of attention on a CPU, a product of f32 whose left operand is a softmax and the products that this is
     computed from element by element, both products get factors of bf16 and keep sums of f32
     (`accumulate_type`). What they multiply is rounded by a `gantry.cast`, in front of transposes, slices and
     reshapes that are for the product alone, so that it goes into the kernel that computes it; the weights
@@ -65,8 +61,6 @@ def NarrowAttentionPass : Pass<"gantry-narrow-attention", "::mlir::ModuleOp"> {
 
     Precondition: ops are placed, copies made, shapes static.
   }];
-  let options = [
-    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
@@ -81,8 +75,6 @@ def KeepFewBitsPass : Pass<"gantry-keep-few-bits", "::mlir::ModuleOp"> {
     Results are the same in every bit. What runs on GPUs, simulated or not, stays as it is.
     Precondition: ops are placed, copies made, shapes static.
   }];
-  let options = [
-    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 

@@ -33,8 +33,13 @@ inline constexpr int64_t kTensorCoreArch = 80;
 /// 90 for "sm_90".
 int64_t gpuArchNumber(llvm::StringRef arch);
 
-/// The number of the oldest architecture that a module of kernels is for.
+/// The number of the oldest architecture that kernels are for; that of the default where nothing is
+/// said.
+int64_t oldestGPUArch(TargetAttr config);
 int64_t oldestGPUArch(mlir::ModuleOp kernels);
+
+/// Whether products of f32 may be computed as tf32; not where nothing is said.
+bool mayRoundToTF32(TargetAttr config);
 
 /// The architectures that code can be made for, oldest first: sm_75 to sm_121.
 llvm::ArrayRef<llvm::StringRef> knownGPUArchs();

@@ -8,7 +8,8 @@
 
 namespace gantry {
 
-/// In `gantry.libraries`: which products a library computes is decided by an estimate.
+/// In the libraries of `gantry.targets`: which products a library computes is decided by an
+/// estimate.
 inline constexpr llvm::StringLiteral kAutomaticLibraries = "auto";
 
 /// The libraries that --libraries knows.

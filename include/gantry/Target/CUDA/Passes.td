@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def NarrowGPUFactorsPass : Pass<"gantry-narrow-gpu-factors", "::mlir::ModuleOp"> {
   let summary = "convolutions and attention on GPUs with factors of bf16 or f16, for tensor cores";
   let description = [{
-    A convolution of f32 on a GPU gets an image and a filter of `type` and keeps sums of f32 (`accumulate_type`), where its
+    Where `gantry.targets` asks for `math` bf16 or f16: a convolution of f32 on a GPU gets an image and a filter of that type and keeps sums of f32 (`accumulate_type`), where its
     matrices have at least eight rows and columns and sums of sixteen terms. So do the products of attention: those whose
     left operand is a softmax, and those that this is computed from element by element. Constants are rounded here, other
     values by a `gantry.cast` behind what makes them, once for all that read them; for attention in front of transposes,
@@ -18,10 +18,6 @@ def NarrowGPUFactorsPass : Pass<"gantry-narrow-gpu-factors", "::mlir::ModuleOp">
 
     Precondition: ops are placed, copies made, shapes static.
   }];
-  let options = [
-    Option<"type", "type", "std::string", "\"bf16\"", "bf16 or f16">,
-    ListOption<"archs", "archs", "std::string", "architectures that kernels are for">,
-    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
@@ -29,8 +25,8 @@ def AssignLibrariesPass : Pass<"gantry-assign-libraries", "::mlir::ModuleOp"> {
   let summary = "choose the products that a library of GPUs is asked for before kernels of our own";
   let description = [{
     Marks `gantry.matmul`s with `by_library`, and takes marks of before away. Fusion leaves those alone, and their
-    kernels get a variant of the library. Which ones, `gantry.libraries` of the module says: with `cublasLt` all products that
-    the library has, with `auto` those of f16, bf16 and, with `math=tf32`, f32 that it is estimated to compute in 1/1.2 of
+    kernels get a variant of the library. Which ones, the `libraries` of `gantry.targets` say: with `cublasLt` all products that
+    the library has, with `auto` those of f16, bf16 and, with `math = tf32`, f32 that it is estimated to compute in 1/1.2 of
     the time although a pass over the result comes behind it, whose lines begin at multiples of 16 bytes, and that are no part
     of attention; bf16 only where all architectures have tensor cores for it. The choice depends on the op, on what turns its
     operands and on the options, never on what follows it.
@@ -39,9 +35,6 @@ def AssignLibrariesPass : Pass<"gantry-assign-libraries", "::mlir::ModuleOp"> {
     none by `auto`. Precondition: static shapes.
   }];
   let options = [
-    ListOption<"archs", "archs", "std::string", "architectures that kernels are for">,
-    Option<"math", "math", "std::string", "\"f32\"", "what products of f32 round their factors to, as --math">,
-    ListOption<"also", "also", "std::string", "drivers that the plan is to run with as well">,
     Option<"own", "own", "bool", "false", "kernels of our own compute what an estimate would leave to a library">];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

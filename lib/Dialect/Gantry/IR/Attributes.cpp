@@ -47,6 +47,7 @@ static constexpr Kind string{is<StringAttr>, "a string"};
 static constexpr Kind strings{isArrayOf<StringAttr>, "an array of strings"};
 static constexpr Kind symbol{is<FlatSymbolRefAttr>, "a symbol"};
 static constexpr Kind target{is<TargetAttr>, "a #gantry.target<\"...\">"};
+static constexpr Kind targets{is<TargetsAttr>, "a #gantry.targets<...>"};
 static constexpr Kind topology{is<TopologyAttr>, "a #gantry.topology<[...]>"};
 static constexpr Kind unit{is<UnitAttr>, "a unit attribute"};
 static constexpr Kind work{is<WorkAttr>, "a #gantry.work<...>"};

@@ -8,7 +8,6 @@
 #include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Evaluator.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -55,14 +54,6 @@ Operation *GantryDialect::materializeConstant(OpBuilder &builder, Attribute valu
   if (!elements || elements.getType() != type)
     return nullptr;
   return ConstantOp::create(builder, loc, elements);
-}
-
-bool gantry::asksForLibrary(Operation *op, StringRef library) {
-  for (auto module = op->getParentOfType<ModuleOp>(); module;
-       module = module->getParentOfType<ModuleOp>())
-    if (auto names = module->getAttrOfType<ArrayAttr>(kLibrariesAttr))
-      return llvm::is_contained(names, StringAttr::get(op->getContext(), library));
-  return false;
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,6 @@
 // Variables, replicated regions and collectives: verifiers, and the syntax of modes.
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

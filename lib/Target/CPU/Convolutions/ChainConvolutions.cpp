@@ -7,11 +7,12 @@
 // one is taken that gains most.
 
 #include "Chain.h"
-#include "Placed.h"
 #include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+#include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
+#include "gantry/Target/TargetMap.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -117,12 +118,12 @@ struct Candidate {
 };
 
 struct Chooser {
-  const cpu::Placed &machines;
+  const TargetMap &targets;
   bool all;
   DenseMap<Operation *, std::pair<ConvOp, Between>> projectOf; ///< by depthwise convolution
   llvm::SmallPtrSet<Operation *, 8> taken;
 
-  Chooser(const cpu::Placed &machines, bool all) : machines(machines), all(all) {}
+  Chooser(const TargetMap &targets, bool all) : targets(targets), all(all) {}
 
   std::optional<Candidate> choose(ConvOp depthwise) {
     Between front = lookBackFrom(depthwise);
@@ -160,9 +161,9 @@ struct Chooser {
   void estimate(Candidate &made) const {
     // What is not larger stays in the second cache between two kernels as well.
     constexpr int64_t cacheBytes = 1 << 20, elementBytes = sizeof(float);
-    const uint32_t device = machines.numberOf(made.depthwise);
-    const double byteRate = machines.costs.byteRate(device),
-                 flopRate = machines.costs.flopRate(device);
+    const uint32_t device = targets.deviceNumberOf(made.depthwise);
+    const double byteRate = targets.costs.byteRate(device),
+                 flopRate = targets.costs.flopRate(device);
     const ChainSizes sizes = ChainSizes::of(
         PackedConvolution::of(made.depthwise), made.depthwise.getPadsLow()[1],
         typeOf(made.depthwise.getInput()).getDimSize(2), bool(made.expand), bool(made.project));
@@ -192,16 +193,16 @@ struct ChainConvolutions : gantry::impl::ChainConvolutionsPassBase<ChainConvolut
   using ChainConvolutionsPassBase::ChainConvolutionsPassBase;
 
   void runOnOperation() override {
-    cpu::Placed machines(getOperation(), std::vector<std::string>(also.begin(), also.end()));
+    const TargetMap targets(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      Chooser chooser(machines, all);
+      Chooser chooser(targets, all);
       func.walk([&](ConvOp conv) {
         Between between = isOfPixels(conv) ? lookBackFrom(conv) : Between();
         if (between.first && isDepthwise(between.first))
           chooser.projectOf[between.first] = {conv, between};
       });
       func.walk([&](ConvOp conv) {
-        if (isDepthwise(conv) && machines.targetOf(conv))
+        if (isDepthwise(conv) && targets.isOnlyOf(conv, kCPUTarget, DeviceType::CPU))
           if (std::optional<Candidate> chain = chooser.choose(conv))
             for (Operation *op : chain->byRows)
               op->setAttr(kByRowsAttr, UnitAttr::get(&getContext()));

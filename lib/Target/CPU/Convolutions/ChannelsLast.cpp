@@ -10,15 +10,15 @@
 #include "InF32.h"
 #include "Narrow.h"
 #include "Panels.h"
-#include "Placed.h"
 #include "Reorder.h"
 #include "SkipBorders.h"
 #include "Transposed.h"
 #include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+#include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
-#include "gantry/Target/Target.h"
+#include "gantry/Target/TargetMap.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
@@ -109,14 +109,19 @@ static bool isOfAllElements(OpOperand &use) {
       .Default(false);
 }
 
+/// GPUs, simulated or not, keep their form.
+static bool isOurs(const TargetMap &targets, Operation *op) {
+  return targets.isOnlyOf(op, kCPUTarget, DeviceType::CPU);
+}
+
 namespace {
 /// The ops that take the other form.
 struct Chosen {
-  const cpu::Placed &machines;
+  const TargetMap &targets;
   llvm::SetVector<Operation *> ops; ///< in the order in which they stand
   DenseMap<Operation *, int64_t> panels;
 
-  explicit Chosen(const cpu::Placed &machines) : machines(machines) {}
+  explicit Chosen(const TargetMap &targets) : targets(targets) {}
 
   bool has(Value value) const {
     Operation *maker = value.getDefiningOp();
@@ -134,8 +139,7 @@ struct Chosen {
   }
 
   int64_t panelOf(ConvOp conv) const {
-    const Target *target = machines.targetOf(conv);
-    const int64_t panel = target ? panelOfFilter(conv) : 0;
+    const int64_t panel = isOurs(targets, conv) ? panelOfFilter(conv) : 0;
     return panel && isFasterPlain(conv, panel) ? 0 : panel;
   }
 
@@ -152,7 +156,7 @@ struct Chosen {
     if (!typeOf(conv.getFilter()).getElementType().isF32() || conv.getGroups() != 1 ||
         !hasRows(conv) || conv.getType().getShape().back() < leastColumns)
       return false;
-    const double atPeak = conv.getFlops() / machines.costs.flopRate(machines.numberOf(conv));
+    const double atPeak = conv.getFlops() / targets.costs.flopRate(targets.deviceNumberOf(conv));
     return atPeak * kPlainTakes + costOf(imageOf(conv), conv) < atPeak / rateOfPanel(panel);
   }
 
@@ -166,7 +170,7 @@ struct Chosen {
   /// More of what it reads is in the other form than not, or lies the same in both: then those who
   /// read its result decide.
   bool mayFollow(Operation *op) {
-    if (!hasBothForms(op) || isBorder(op) || (!isa<ReshapeOp>(op) && !machines.targetOf(op)))
+    if (!hasBothForms(op) || isBorder(op) || (!isa<ReshapeOp>(op) && !isOurs(targets, op)))
       return false;
     SmallVector<Value> images = imagesOf(op);
     uint64_t inOther = 0, inPlain = 0;
@@ -196,15 +200,15 @@ struct Chosen {
     if (givesAccumulators(conv))
       return std::numeric_limits<double>::infinity();
     const double longer = hasRows(conv) ? kPlainTakes - 1 : 40;
-    return longer * conv.getFlops() / machines.costs.flopRate(machines.numberOf(op));
+    return longer * conv.getFlops() / targets.costs.flopRate(targets.deviceNumberOf(op));
   }
 
   double costOf(Value value, Operation *near) const {
     auto type = typeOf(value);
     if (getConstantElements(value) || liesTheSame(value))
       return 0;
-    return machines.costs.launchSeconds(machines.numberOf(near)) +
-           2.0 * getByteSize(type) / machines.costs.byteRate(machines.numberOf(near));
+    return targets.costs.launchSeconds(targets.deviceNumberOf(near)) +
+           2.0 * getByteSize(type) / targets.costs.byteRate(targets.deviceNumberOf(near));
   }
 
   /// Whether a use puts the value in an order of its own, so that there is one reorder with or
@@ -392,19 +396,19 @@ struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> 
   using PutChannelsLastPassBase::PutChannelsLastPassBase;
 
   void runOnOperation() override {
-    cpu::Placed machines(getOperation(), std::vector<std::string>(also.begin(), also.end()));
+    const TargetMap targets(getOperation());
+    auto isWanted = [&](Operation *op) { return isOurs(targets, op); };
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       func.walk([&](ConvTransposeOp op) {
-        if (machines.targetOf(op))
+        if (isWanted(op))
           replaceByConvolution(op);
       });
-      auto isOurs = [&](Operation *op) { return machines.targetOf(op) != nullptr; };
-      putBytesInForm(func, isOurs);
-      if (math == "bf16")
-        narrowConvolutions(func, isOurs);
+      putBytesInForm(func, isWanted);
+      if (targets.asked.getMath() == Math::bf16)
+        narrowConvolutions(func, isWanted);
       // Behind it: what is f16 already is not rounded to bf16.
-      computeHalvesInF32(func, isOurs);
-      Chosen chosen(machines);
+      computeHalvesInF32(func, isWanted);
+      Chosen chosen(targets);
       chosen.choose(func);
       Rewriter(chosen, &getContext()).run();
     }

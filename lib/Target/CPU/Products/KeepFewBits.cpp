@@ -7,12 +7,13 @@
 //
 // The weights are put in records here.
 
-#include "Placed.h"
 #include "gantry/Analysis/AttentionProducts.h"
 #include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+#include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
+#include "gantry/Target/TargetMap.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -405,20 +406,21 @@ using Products = llvm::SetVector<MatmulOp>;
 
 /// Whether an op multiplies by these weights, and can read records of them.
 static bool isProductWith(Operation *op, Value weights, const Products &attention,
-                          const cpu::Placed &placed) {
+                          const TargetMap &targets) {
   auto matmul = dyn_cast<MatmulOp>(op);
   return matmul && !attention.contains(matmul) && matmul.getRhs() == weights &&
          matmul.getLhs() != weights && !matmul.getTransposeA() &&
          typeOf(matmul).getElementType().isF32() &&
-         typeOf(matmul.getLhs()).getElementType().isF32() && placed.targetOf(op);
+         typeOf(matmul.getLhs()).getElementType().isF32() &&
+         targets.isOnlyOf(op, kCPUTarget, DeviceType::CPU);
 }
 
 /// The way in which all products read the weights: their columns are rows, or not.
 static std::optional<bool> findTransposition(Value weights, const Products &attention,
-                                             const cpu::Placed &placed) {
+                                             const TargetMap &targets) {
   std::optional<bool> isTransposed;
   for (Operation *user : weights.getUsers()) {
-    if (!isProductWith(user, weights, attention, placed))
+    if (!isProductWith(user, weights, attention, targets))
       return std::nullopt;
     const bool own = cast<MatmulOp>(user).getTransposeB();
     if (own != isTransposed.value_or(own))
@@ -447,7 +449,7 @@ struct KeepFewBits : gantry::impl::KeepFewBitsPassBase<KeepFewBits> {
   using KeepFewBitsPassBase::KeepFewBitsPassBase;
 
   void runOnOperation() override {
-    cpu::Placed placed(getOperation(), std::vector<std::string>(also.begin(), also.end()));
+    const TargetMap targets(getOperation());
     // Attention is a kernel of its own, with factors of its own.
     Products attention;
     for (auto func : getOperation().getOps<func::FuncOp>())
@@ -459,11 +461,11 @@ struct KeepFewBits : gantry::impl::KeepFewBitsPassBase<KeepFewBits> {
         weights.insert(op.getRhs());
     });
     for (Value value : weights)
-      keep(value, attention, placed);
+      keep(value, attention, targets);
   }
 
-  void keep(Value value, const Products &attention, const cpu::Placed &placed) {
-    std::optional<bool> isTransposed = findTransposition(value, attention, placed);
+  void keep(Value value, const Products &attention, const TargetMap &targets) {
+    std::optional<bool> isTransposed = findTransposition(value, attention, targets);
     if (!isTransposed)
       return;
     std::optional<Weights> found = *isTransposed ? findPackedWeights(value) : std::nullopt;

@@ -5,10 +5,11 @@
 // leaves it to who computes it: a product whose left operand is a softmax, and the products that
 // this is computed from, element by element.
 
-#include "Placed.h"
 #include "gantry/Analysis/AttentionProducts.h"
+#include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CPU/Passes.h"
 #include "gantry/Target/Rounder.h"
+#include "gantry/Target/TargetMap.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -28,11 +29,13 @@ struct NarrowAttention : gantry::impl::NarrowAttentionPassBase<NarrowAttention> 
   using NarrowAttentionPassBase::NarrowAttentionPassBase;
 
   void runOnOperation() override {
-    cpu::Placed placed(getOperation(), std::vector<std::string>(also.begin(), also.end()));
+    const TargetMap targets(getOperation());
+    if (targets.asked.getMath() != Math::bf16)
+      return;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       Rounder rounder(BFloat16Type::get(&getContext()));
       for (MatmulOp op : productsOfAttention(func))
-        if (isF32(op) && placed.targetOf(op))
+        if (isF32(op) && targets.isOnlyOf(op, kCPUTarget, DeviceType::CPU))
           rounder.narrow(op);
       Rounder::eraseUnused(func);
     }

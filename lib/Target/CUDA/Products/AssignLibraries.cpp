@@ -10,12 +10,11 @@
 #include "LibraryProduct.h"
 
 #include "gantry/Analysis/AttentionProducts.h"
-#include "gantry/Device/Topology.h"
-#include "gantry/Dialect/Gantry/IR/Notes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/CUDA/Passes.h"
+#include "gantry/Target/TargetMap.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -45,64 +44,45 @@ namespace {
 struct AssignLibraries : gantry::impl::AssignLibrariesPassBase<AssignLibraries> {
   using AssignLibrariesPassBase::AssignLibrariesPassBase;
 
-  Topology topology;
-  int64_t oldestArch = 0;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    topology = getTopology(module);
-    oldestArch = gpuArchNumber(kDefaultGPUArch);
-    if (!archs.empty())
-      oldestArch = gpuArchNumber(*llvm::min_element(
-          archs, [](StringRef a, StringRef b) { return gpuArchNumber(a) < gpuArchNumber(b); }));
+    const TargetMap targets(module);
     for (auto func : module.getOps<func::FuncOp>()) {
       func.walk([](MatmulOp op) { op.removeByLibraryAttr(); });
-      if (asksForLibrary(func, StringRef(plan::matmulLibrary)))
-        assignAll(func);
-      else if (!own && asksForLibrary(func, kAutomaticLibraries))
-        assignFaster(func);
+      if (targets.asked.asksForLibrary(StringRef(plan::matmulLibrary)))
+        assignAll(func, targets);
+      else if (!own && targets.asked.asksForLibrary(kAutomaticLibraries))
+        assignFaster(func, targets);
     }
   }
 
-  void assignAll(func::FuncOp func) {
+  static void assignAll(func::FuncOp func, const TargetMap &targets) {
     func.walk([&](MatmulOp op) {
-      if (mayBeOnGPU(op) && describe(op))
-        assign(op);
+      if (mayBeOnGPU(op, targets) && describe(op, targets))
+        op.setByLibrary(true);
     });
   }
 
-  void assignFaster(func::FuncOp func) {
+  static void assignFaster(func::FuncOp func, const TargetMap &targets) {
     const llvm::SetVector<MatmulOp> attention = productsOfAttention(func);
+    const int64_t arch = oldestGPUArch(targets.configOf(kCUDATarget));
     func.walk([&](MatmulOp op) {
-      if (!mayBeOnGPU(op) || attention.contains(op))
+      if (!mayBeOnGPU(op, targets) || attention.contains(op))
         return;
-      if (std::optional<MatrixProduct> product = describe(op);
-          product && isWorthLibrary(*product, oldestArch, bytesTurnedFor(op)))
-        assign(op);
+      if (std::optional<MatrixProduct> product = describe(op, targets);
+          product && isWorthLibrary(*product, arch, bytesTurnedFor(op)))
+        op.setByLibrary(true);
     });
   }
 
-  std::optional<MatrixProduct> describe(MatmulOp op) const {
-    return describeProduct(op, math == "tf32");
-  }
-
-  void assign(MatmulOp op) {
-    op.setByLibraryAttr(UnitAttr::get(&getContext()));
+  static std::optional<MatrixProduct> describe(MatmulOp op, const TargetMap &targets) {
+    return describeProduct(op, mayRoundToTF32(targets.configOf(kCUDATarget)));
   }
 
   /// Nobody knows before Place.
-  bool mayBeOnGPU(MatmulOp op) const {
-    auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    if (!device || !op->hasAttr(kPlacementAttr))
-      return true;
-    const Driver own = driverOf(topology, device);
-    auto isOurs = [](StringRef driver) {
-      const Target *target = findTarget(driver);
-      return target && target->getName() == kCUDATarget;
-    };
-    return isOurs(driverName(own)) || llvm::any_of(also, [&](const std::string &driver) {
-             return mayStandIn(driver, own) && isOurs(driver);
-           });
+  static bool mayBeOnGPU(MatmulOp op, const TargetMap &targets) {
+    return !op->hasAttr(kDeviceAttr) || !op->hasAttr(kPlacementAttr) ||
+           targets.mayBeOf(op, kCUDATarget);
   }
 };
 } // namespace

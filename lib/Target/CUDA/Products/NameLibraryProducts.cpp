@@ -3,7 +3,7 @@
 
 #include "LibraryProduct.h"
 
-#include "gantry/Dialect/Gantry/IR/Notes.h"
+#include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/CUDA/Passes.h"
 
@@ -31,8 +31,7 @@ static std::optional<MatrixProduct> productOf(KernelOp kernel, MatmulOp op, bool
 namespace {
 struct NameLibraryProducts : gantry::impl::NameLibraryProductsPassBase<NameLibraryProducts> {
   void runOnOperation() override {
-    auto target = getOperation()->getAttrOfType<TargetAttr>(kTargetAttr);
-    const bool tf32 = target && target.getMath() && target.getMath() == "tf32";
+    const bool tf32 = mayRoundToTF32(getOperation()->getAttrOfType<TargetAttr>(kTargetAttr));
     for (auto kernel : getOperation().getOps<KernelOp>())
       for (auto op : kernel.getBody().getOps<MatmulOp>())
         if (op.removeByLibraryAttr())

@@ -7,12 +7,12 @@
 
 #include "CoreTiles.h"
 #include "gantry/Analysis/AttentionProducts.h"
-#include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Passes.h"
 #include "gantry/Target/Rounder.h"
+#include "gantry/Target/TargetMap.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -64,17 +64,13 @@ struct Narrower : Rounder {
 struct NarrowGPUFactors : gantry::impl::NarrowGPUFactorsPassBase<NarrowGPUFactors> {
   using NarrowGPUFactorsPassBase::NarrowGPUFactorsPassBase;
 
-  Topology topology;
-
   void runOnOperation() override {
-    topology = getTopology(getOperation());
-    const bool haveCores = !archs.empty() && llvm::all_of(archs, [](const std::string &arch) {
-      return gpuArchNumber(arch) >= kTensorCoreArch;
-    });
-    if (!haveCores)
+    const TargetMap targets(getOperation());
+    FloatType element = targets.asked.getFactorType();
+    if (!element || oldestGPUArch(targets.configOf(kCUDATarget)) < kTensorCoreArch)
       return;
-    FloatType element = type == "f16" ? FloatType(Float16Type::get(&getContext()))
-                                      : FloatType(BFloat16Type::get(&getContext()));
+    // What stands in for a GPU keeps f32.
+    auto isOurs = [&](Operation *op) { return targets.isOnlyOf(op, kCUDATarget, DeviceType::GPU); };
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       Narrower narrower(element);
       SmallVector<ConvOp> convolutions;
@@ -89,19 +85,6 @@ struct NarrowGPUFactors : gantry::impl::NarrowGPUFactorsPassBase<NarrowGPUFactor
           narrower.narrow(product);
       Rounder::eraseUnused(func);
     }
-  }
-
-  /// On a GPU whose kernels nobody else makes: what stands in for one keeps f32.
-  bool isOurs(Operation *op) {
-    auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-    if (!device)
-      return false;
-    Driver own = driverOf(topology, device);
-    const Target *target = findTarget(driverName(own));
-    return target && target->getName() == kCUDATarget &&
-           llvm::all_of(also, [&](const std::string &driver) {
-             return !mayStandIn(driver, own) || findTarget(driver) == target;
-           });
   }
 };
 } // namespace

@@ -11,7 +11,6 @@
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Libraries.h"
 #include "gantry/Target/CUDA/Passes.h"
-#include "gantry/Target/CUDA/Stages.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -41,13 +40,6 @@ static std::unique_ptr<Way> findWay(const Output &output) {
 // What there is to compute
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> gantry::gpuStagesFor(ModuleOp module) {
-  for (; module; module = module->getParentOfType<ModuleOp>())
-    if (auto stages = module->getAttrOfType<IntegerAttr>(kGPUStagesAttr))
-      return stages.getInt();
-  return std::nullopt;
-}
-
 LogicalResult KernelEmitter::checkOps() {
   for (Operation &op : func.getBody().front()) {
     bool hasTensors = llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
@@ -75,12 +67,13 @@ void KernelEmitter::findOutputs() {
       start += shapeOf(piece)[axis];
     }
   }
-  auto target = module->getAttrOfType<TargetAttr>(kTargetAttr);
+  auto config = module->getAttrOfType<TargetAttr>(kTargetAttr);
+  const std::optional<int64_t> stages = TargetsAttr::of(module).getStages();
   for (Output &output : outputs) {
     output.isOnly = outputs.size() == 1;
-    output.arch = oldestGPUArch(module);
-    output.mayBeTF32 = target && target.getMath() && target.getMath() == "tf32";
-    output.stages = gpuStagesFor(module);
+    output.arch = oldestGPUArch(config);
+    output.mayBeTF32 = mayRoundToTF32(config);
+    output.stages = stages;
   }
 }
 

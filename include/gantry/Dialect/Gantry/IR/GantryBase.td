@@ -168,21 +168,6 @@ def Gantry_WorkAttr : Gantry_Attr<"Work", "work"> {
   }];
 }
 
-def Gantry_TargetAttr : Gantry_Attr<"Target", "target"> {
-  let summary = "say which target makes code of the kernels in a module";
-  let description = [{
-    The name of a target and the machines to make code for, best first; without any, those that the
-    target thinks of. `math` is what products may be computed in instead of f32: "tf32". Stands as
-    `gantry.target` on the modules that hold kernels.
-
-    Example: `#gantry.target<"cpu", machines = ["sapphirerapids", "x86-64-v3"]>`
-  }];
-  let parameters = (ins StringRefParameter<"name of the target">:$name,
-                        OptionalParameter<"::mlir::ArrayAttr">:$machines,
-                        OptionalParameter<"::mlir::StringAttr">:$math);
-  let assemblyFormat = "`<` $name (`,` struct($machines, $math)^)? `>`";
-}
-
 def Gantry_BlockQuantizedAttr : Gantry_Attr<"BlockQuantized", "block_quantized"> {
   let summary = "say how weights of few bits are stored";
   let description = [{
@@ -236,6 +221,68 @@ def Gantry_Border : I32BitEnumAttr<"Border", "what a border of zeros means for t
   let genSpecializedAttr = 0;
 }
 def Gantry_BorderAttr : Gantry_EnumAttr<Gantry_Border, "border">;
+
+def Gantry_Math : Gantry_Enum<"Math", "what products of f32 multiply; sums are f32", [
+  I32EnumAttrCase<"f32", 0>, // the factors as they are
+  I32EnumAttrCase<"tf32", 1>, // rounded to 10 bits, where tensor cores do that
+  I32EnumAttrCase<"bf16", 2>, // rounded to a type that they are stored in, too
+  I32EnumAttrCase<"f16", 3>]>;
+def Gantry_MathParameter : EnumParameter<Gantry_Math> {
+  let defaultValue = "::gantry::Math::f32";
+}
+
+def Gantry_TargetAttr : Gantry_Attr<"Target", "target"> {
+  let summary = "say which target makes code of the kernels in a module";
+  let description = [{
+    The name of a target and the machines to make code for, best first; without any, those that the
+    target thinks of. `math` is what products of f32 may multiply instead. Stands as `gantry.target` on the
+    modules that hold kernels.
+
+    Example: `#gantry.target<"cpu", machines = ["sapphirerapids", "x86-64-v3"]>`
+  }];
+  let parameters = (ins StringRefParameter<"name of the target">:$name,
+                        OptionalParameter<"::mlir::ArrayAttr">:$machines,
+                        Gantry_MathParameter:$math);
+  let assemblyFormat = "`<` $name (`,` struct($machines, $math)^)? `>`";
+}
+
+def Gantry_TargetsAttr : Gantry_Attr<"Targets", "targets"> {
+  let summary = "say what a module is compiled for, beside its devices";
+  let description = [{
+    What targets are asked for, made once when a graph is imported: `drivers` are those that the plan is to
+    run with beside the drivers of its devices; `machines` are those that a target makes code for, best first,
+    by the target's name; `math` is what products of f32 multiply; `libraries` are those of GPUs that may
+    compute in the place of kernels and exchanges, in the words of plans; `stages` is how many parts of a
+    product copies bring to the shared memory of GPUs, 0 for none by copies. What is left out the target
+    chooses. Of `libraries`, an empty list is a word, too: there are none.
+
+    Stands as `gantry.targets` on the module. Passes ask `TargetMap` (`gantry/Target/TargetMap.h`), which knows the
+    devices as well.
+
+    Example: `#gantry.targets<drivers = ["sim"], machines = {cuda = ["sm_80", "sm_90"]}, math = tf32, libraries = ["auto"]>`
+  }];
+  let parameters = (ins OptionalParameter<"::mlir::ArrayAttr">:$drivers,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$machines,
+                        Gantry_MathParameter:$math,
+                        OptionalParameter<"::mlir::ArrayAttr">:$libraries,
+                        OptionalParameter<"std::optional<int64_t>">:$stages);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// What the module that `op` is in says; nothing where it has no such attribute.
+    static TargetsAttr of(::mlir::Operation *op);
+
+    bool saysNothing() const;
+
+    bool asksForLibrary(::llvm::StringRef library) const;
+
+    /// The type that factors of f32 are rounded to and stored in; null where they are not.
+    ::mlir::FloatType getFactorType() const;
+
+    /// What the kernels of a target are for.
+    TargetAttr configOf(::llvm::StringRef target) const;
+  }];
+}
 
 def Gantry_ResizeMode : Gantry_Enum<"ResizeMode", "interpolation", [
   I32EnumAttrCase<"Nearest", 0, "nearest">, I32EnumAttrCase<"Linear", 1, "linear">,
