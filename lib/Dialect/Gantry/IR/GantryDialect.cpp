@@ -9,6 +9,7 @@
 #include "gantry/Dialect/Gantry/IR/Evaluator.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Notes.h"
+#include "gantry/Dialect/Gantry/IR/Optimizers.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -41,6 +42,10 @@ void GantryDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "gantry/Dialect/Gantry/IR/GantryOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "gantry/Dialect/Gantry/IR/OptimizerOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST
