@@ -144,10 +144,12 @@ GANTRY_API gantry_status_t gantry_graph_constant(gantry_graph_t *graph,
                                                  gantry_graph_value_t *value);
 
 /** A value that outlives runs, and which all functions share: it is read, assigned and added to by
- * the ops "read", "assign" and "assign_add", whose attribute `variable` names it. */
+ * the ops "read", "assign", "assign_add" and "optimizer_step", whose attribute `variable` names it. */
 typedef struct gantry_graph_variable_t {
   size_t struct_size;                     /**< sizeof(gantry_graph_variable_t) */
-  const gantry_graph_constant_t *initial; /**< before the first run; its name is the variable's */
+  /** Before the first run; its name is the variable's. Without `data`: zeros, which take no bytes
+   * of a plan. */
+  const gantry_graph_constant_t *initial;
   const char *device;                     /**< where it lives; null: placement decides */
   gantry_soft_t soft;
   int is_central; /**< 1: replicas share the one; 0: each has a mirror */
@@ -223,10 +225,11 @@ GANTRY_API gantry_status_t gantry_graph_op(gantry_graph_t *graph, const gantry_g
                                            gantry_graph_value_t *results, size_t capacity,
                                            size_t *count);
 
-/** Begins an op with regions ("if", "while", "replicate"). Then come its regions, each between
+/** Begins an op with regions ("if", "while", "replicate", "gradient"). Then come its regions, each between
  * gantry_graph_begin_region and gantry_graph_end_region, in the table's order, then
  * gantry_graph_end_op. They nest. Without result types, the results have those of what its last
- * region yields. */
+ * region yields; those of "gradient" are what its region yields and the types of the operands that
+ * it takes. */
 GANTRY_API gantry_status_t gantry_graph_begin_op(gantry_graph_t *graph,
                                                  const gantry_graph_op_t *op);
 /** Begins the op's next region with arguments of these types: those of the operands for both

@@ -290,6 +290,11 @@ gantry_status_t gantry_state_add(gantry_state_t *state, const char *name,
   return finish(state->object->add(name, *array->object));
 }
 
+gantry_status_t gantry_state_remove(gantry_state_t *state, const char *name) {
+  GANTRY_NEED(state && name);
+  return finish(state->object->remove(name));
+}
+
 gantry_status_t gantry_state_extend(gantry_state_t *state, const gantry_plan_t *plan) {
   GANTRY_NEED(state && plan);
   return finish(state->object->extend(plan->object));

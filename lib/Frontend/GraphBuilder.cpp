@@ -199,7 +199,8 @@ FailureOr<uint32_t> GraphBuilder::addArgument(StringRef called, const GivenType 
   return give(function.getArgument(index));
 }
 
-FailureOr<ElementsAttr> GraphBuilder::makeElements(GivenConstant &constant) const {
+FailureOr<ElementsAttr> GraphBuilder::makeElements(GivenConstant &constant,
+                                                   bool mayBeZeros) const {
   // Whatever happens, whoever owns the bytes hears of it.
   auto orNow = llvm::make_scope_exit([&] {
     if (constant.release)
@@ -211,6 +212,8 @@ FailureOr<ElementsAttr> GraphBuilder::makeElements(GivenConstant &constant) cons
   if (!type->hasStaticShape())
     return refuse() << "a constant has no open dimensions, and this one is " << *type;
   const uint64_t size = getByteSize(*type);
+  if (size && !constant.bytes && mayBeZeros)
+    return cast<ElementsAttr>(OpBuilder(getContext()).getZeroAttr(*type));
   if (size && !constant.bytes)
     return refuse() << "a constant of " << size << " bytes has none: data is a null pointer";
   orNow.release();
@@ -236,7 +239,7 @@ FailureOr<uint32_t> GraphBuilder::addConstant(GivenConstant given) {
 LogicalResult GraphBuilder::addVariable(GivenConstant given, StringRef device, SoftModeAttr soft,
                                         bool isCentral) {
   const std::string called = given.name.str();
-  FailureOr<ElementsAttr> value = makeElements(given);
+  FailureOr<ElementsAttr> value = makeElements(given, /*mayBeZeros=*/true);
   FailureOr<DeviceAttr> home = device.empty() ? DeviceAttr() : readDevice(device);
   if (failed(value) || failed(home))
     return failure();
@@ -600,6 +603,8 @@ FailureOr<GraphBuilder::Values> GraphBuilder::endOp() {
     state.addOperands(made->getOperands());
     state.attributes = made->getAttrs();
     state.addTypes(owner.yielded);
+    if (auto gradient = dyn_cast<GradientOp>(made))
+      state.addTypes(gradient.getWrt().getTypes());
     for (Region &region : made->getRegions())
       state.addRegion()->takeBody(region);
     made->erase();

@@ -33,6 +33,8 @@ static void addResolve(OpPassManager &pm, const CompileOptions &options) {
   // Calls first: then scopes around a call and inside of it meet in one place.
   pm.addPass(createResolveCallsPass());
   pm.addPass(createResolveScopesPass());
+  // Reads, ops and assignments from here on, and variables of their own.
+  pm.addPass(createExpandOptimizersPass());
   // Here a variable still is one name, not a value for each replica.
   pm.addPass(createCheckCollectivesPass());
   // From here on variables are arguments and results like others, and every op is pure.

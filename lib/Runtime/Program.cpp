@@ -247,11 +247,13 @@ private:
       program.usesVariables = true;
       if (!state)
         return Status::internal("it uses variables, and there is no state");
-      Expected<uint8_t *> address =
+      Expected<State::Place> place =
           state->resolve(plan, buffer.index(), buffer.offset(), buffer.size());
-      if (!address)
-        return address.status();
-      program.slots[slot] = *address;
+      if (!place)
+        return place.status();
+      program.slots[slot] = place->data;
+      if (place->memory)
+        program.variables.push_back(place->memory);
       return {};
     }
     case fb::ArenaKind::transient:

@@ -53,28 +53,43 @@ Device *deviceOf(const LoadedPlan &plan, const fb::Variable &variable) {
 } // namespace
 
 /// A variable of the plan at `data`, with the value that the plan has for it, if any.
-Status State::addFrom(const LoadedPlan &other, const fb::Variable &variable, uint8_t *data) {
+Status State::addFrom(const LoadedPlan &other, const fb::Variable &variable, uint8_t *data,
+                      std::shared_ptr<const Array> memory) {
   all.push_back({variable.name()->str(), typeOf(variable), deviceOf(other, variable), data,
-                 std::string(plan::textOf(variable.mirror_of()))});
+                 std::string(plan::textOf(variable.mirror_of())), std::move(memory)});
   std::span<const uint8_t> initial = other.file().bytesOf(variable);
   return initial.empty() ? Status()
                          : all.back().device->upload(data, initial.data(), initial.size());
 }
 
 Status State::add(const std::string &name, const Array &array) {
+  std::lock_guard guard(changing);
   if (lookUp(name))
     return Status::invalidArgument("there is a variable '" + name +
                                    "' already; write to it, or give this one another name");
   Expected<std::shared_ptr<Array>> copy = array.copyTo(array.device());
   if (!copy)
     return copy.status();
-  grown.push_back(copy.take());
-  all.push_back(
-      {name, array.type(), &array.device(), static_cast<uint8_t *>(grown.back()->data()), {}});
+  std::shared_ptr<Array> memory = copy.take();
+  auto *data = static_cast<uint8_t *>(memory->data());
+  all.push_back({name, array.type(), &array.device(), data, {}, std::move(memory)});
+  return {};
+}
+
+Status State::remove(std::string_view name) {
+  std::lock_guard guard(changing);
+  Expected<const Variable *> found = find(name);
+  if (!found)
+    return found.status();
+  if (!(*found)->memory)
+    return Status::failedPrecondition("variable '" + std::string(name) + "' is one of the plan '" + plan->name() +
+                                      "', which the state was made for");
+  all.erase(all.begin() + (*found - all.data()));
   return {};
 }
 
 Status State::extend(const std::shared_ptr<const LoadedPlan> &other) {
+  std::lock_guard guard(changing);
   const auto theirs = each(other->metadata().variables());
   for (const fb::Variable *variable : theirs)
     if (const Variable *mine = lookUp(variable->name()->str()))
@@ -88,8 +103,7 @@ Status State::extend(const std::shared_ptr<const LoadedPlan> &other) {
       return memory.status();
     auto *data = static_cast<uint8_t *>((*memory)->data());
     GANTRY_RETURN_IF_ERROR((*memory)->device().fill(data, 0, (*memory)->byteSize()));
-    grown.push_back(memory.take());
-    GANTRY_RETURN_IF_ERROR(addFrom(*other, *variable, data));
+    GANTRY_RETURN_IF_ERROR(addFrom(*other, *variable, data, memory.take()));
   }
   return {};
 }
@@ -208,10 +222,11 @@ Status State::checkSame(const Variable &mine, const LoadedPlan &other,
                                  mine.device->name() + "'");
 }
 
-Expected<uint8_t *> State::resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset,
-                                   uint64_t size) const {
+Expected<State::Place> State::resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset,
+                                      uint64_t size) const {
   if (&other == plan.get())
-    return arenas[arena].data() + offset;
+    return Place{arenas[arena].data() + offset, {}};
+  std::lock_guard guard(changing);
   for (const fb::Variable *theirs : each(other.metadata().variables())) {
     if (theirs->arena() != arena || offset < theirs->offset() ||
         !rangeFits(offset - theirs->offset(), size, theirs->size()))
@@ -220,7 +235,7 @@ Expected<uint8_t *> State::resolve(const LoadedPlan &other, uint32_t arena, uint
     if (!mine)
       return mine.status();
     GANTRY_RETURN_IF_ERROR(checkSame(**mine, other, *theirs));
-    return (*mine)->data + (offset - theirs->offset());
+    return Place{(*mine)->data + (offset - theirs->offset()), (*mine)->memory};
   }
   return Status::invalidArgument("'" + other.name() + "' has variables that this state lacks");
 }

@@ -8,6 +8,7 @@
 #include "gantry/Analysis/Homes.h"
 #include "gantry/Analysis/Shards.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
+#include "gantry/Dialect/Gantry/IR/Optimizers.h"
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/Replicas.h"
 
@@ -141,7 +142,7 @@ static LogicalResult refuseOutput(func::FuncOp func, unsigned i, Type type) {
 /// The variable that the op gives another value, or null.
 static FlatSymbolRefAttr assignedVariable(Operation *op) {
   return llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
-      .Case<AssignOp, AssignAddOp>([](auto assign) { return assign.getVariableAttr(); })
+      .Case<AssignOp, AssignAddOp, OptimizerStepOp>([](auto assign) { return assign.getVariableAttr(); })
       .Default([](Operation *) { return FlatSymbolRefAttr(); });
 }
 

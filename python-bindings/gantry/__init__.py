@@ -8,6 +8,7 @@
 from .compat import _names
 from . import _runtime, device as _device, errors, math, ops, random
 from ._runtime import config
+from .autodiff import grad, value_and_grad, vjp
 from .array import Array, arange, array, from_dlpack, full, ones, tensor, zeros
 from ._donate import donate
 from .device import (Device, cpu, device, devices, gpu, gpus, memory, num_gpus, try_all_gpus, try_gpu)
@@ -21,8 +22,12 @@ from .ops import *  # noqa: F401,F403
 from .math import (all, any, argmax, argmin, concat, cumsum, expand_dims, floor_divide, full_like, matmul,  # noqa: F811
                    max, mean, min, ones_like, pow, prod, reshape, softmax, squeeze, stack, sum, true_divide, where,
                    zeros_like)  # with defaults
+from . import losses, metrics, nn, optim
 from .plan import Plan, Pool, Session, State, compile, from_torch, load
 from .random import rand
+from .train import Trainer
+from .tape import GradientTape
+from .variable import Variable, variables
 
 __version__ = "0.1.0"
 

@@ -1,8 +1,10 @@
 from typing import Any, Mapping, Optional, Sequence
 
-from . import errors as errors, math as math, ops as ops, random as random
+from . import (errors as errors, losses as losses, math as math, metrics as metrics, nn as nn, ops as ops, optim as optim,
+               random as random)
 from .array import (Array as Array, arange as arange, array as array, from_dlpack as from_dlpack, full as full,
                     ones as ones, tensor as tensor, zeros as zeros)
+from .autodiff import grad as grad, value_and_grad as value_and_grad, vjp as vjp
 from ._donate import donate as donate
 from .device import (Device as Device, cpu as cpu, device as device, devices as devices, gpu as gpu, gpus as gpus,
                      memory as memory, num_gpus as num_gpus, try_all_gpus as try_all_gpus, try_gpu as try_gpu)
@@ -26,6 +28,9 @@ from .math import (  # type: ignore[assignment]
 from .plan import (Plan as Plan, Pool as Pool, Session as Session, State as State, compile as compile,
                    from_torch as from_torch, load as load)
 from .random import rand as rand
+from .train import Trainer as Trainer
+from .tape import GradientTape as GradientTape
+from .variable import Variable as Variable, variables as variables
 
 __version__: str
 

@@ -580,6 +580,7 @@ RUNTIME = (
     ("gantry_session_call", c_int, (c_void_p, c_uint32, POINTER(c_void_p), c_size_t, POINTER(c_void_p), c_size_t, c_void_p)),
     ("gantry_state_create_empty", c_int, (c_void_p, POINTER(c_void_p))),
     ("gantry_state_add", c_int, (c_void_p, c_char_p, c_void_p)),
+    ("gantry_state_remove", c_int, (c_void_p, c_char_p)),
     ("gantry_state_extend", c_int, (c_void_p, c_void_p)),
     ("gantry_state_array", c_int, (c_void_p, c_char_p, POINTER(c_void_p))),
     ("gantry_runtime_memory", c_int, (c_void_p, c_char_p, POINTER(gantry_memory_info_t))),

@@ -85,7 +85,7 @@ def value_list(values):
 
 
 _OPTIONS = ("dims", "devices", "placement", "rules", "lock", "max_copy", "copies", "soft", "donate", "replicate",
-            "flags")
+            "limit", "flags")
 
 
 def check_options(options, caller):
@@ -127,8 +127,8 @@ def flags_of(*, dims=None, devices=None, placement=None, rules=(), lock=None, ma
     return made + list(flags)
 
 
-def compile_source(source, flags, values=None, name=None, own_devices=False, why_not=None, is_short=False):
-    """Compiles a path, bytes or a graph's handle. Gives the artifact and what was said. With `why_not`, an op and a
+def compile_source(source, flags, values=None, name=None, own_devices=False, why_not=None, is_short=False, limit=None):
+    """Compiles a path, bytes or a graph's handle, within limits for devices. Gives the artifact and what was said. With `why_not`, an op and a
     device, the artifact is the text of what would have to change. What `is_short` is made on the calling thread, whose
     memory is at hand, and Ctrl-C waits for it."""
     library, listener = _library.compiler(), Listener()
@@ -138,7 +138,7 @@ def compile_source(source, flags, values=None, name=None, own_devices=False, why
                              num_values=len(values or {}), diagnose=listener.callback,
                              name=name.encode() if name else None)
     if not own_devices:
-        request.topology = _runtime.current().json
+        request.topology = _runtime.limited(limit)
     if isinstance(source, ctypes.c_void_p):
         request.graph = source
     elif isinstance(source, (bytes, bytearray, memoryview)):
@@ -169,7 +169,7 @@ def compile_source(source, flags, values=None, name=None, own_devices=False, why
 _NOT_KEPT = ("write-placement-lock", "stop-after", "print-ir-after-all", "verify-each", "gpu-arch", "cubins")
 
 
-def request_of(source, flags, values):
+def request_of(source, flags, values, limit=None):
     """What decides a plan, for _disk; None when it is not to be kept. `source` is a path, bytes or a graph's text."""
     if any(flag.startswith(_NOT_KEPT) for flag in flags):
         return None
@@ -183,7 +183,7 @@ def request_of(source, flags, values):
     given = [(name, str(kind), array.shape, _disk.digest(array.tobytes()))
              for name, (array, kind) in ((name, as_numpy(value)) for name, value in sorted((values or {}).items()))]
     what = ("compile", where, len(source), _disk.digest(source), list(flags), given)
-    return _disk.request_for(what, _runtime.current().json)
+    return _disk.request_for(what, _runtime.limited(limit))
 
 
 def check_source(source):

@@ -11,7 +11,7 @@ import numpy as np
 from . import _disk, _runtime
 from ._compile import compile_source
 from ._place import RANDOM, choose, element_of
-from .array import Array, array, borrow, fit_number
+from .array import Array, Reads, array, borrow, fit_number
 from .device import asked, request
 from .dtypes import as_dtype
 from .graph import Graph
@@ -95,7 +95,7 @@ def _seed_as_key(name, attributes):
 def _run_with_values(name, operands, attributes, device, label, result):
     """Numbers, lists and NumPy arrays among the operands are made where the op runs, numbers in the type of the
     arrays."""
-    operands = [operand for operand in operands if operand is not None]
+    operands = [operand.read() if isinstance(operand, Reads) else operand for operand in operands if operand is not None]
     if not operands:
         return run(name, *_seed_as_key(name, attributes), device, label, result)
     arrays = [operand for operand in operands if isinstance(operand, Array)]

@@ -237,6 +237,27 @@ def _with_limits(library, topology):
     return made
 
 
+_BYTES = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|TiB)?$")
+
+
+def limited(limits):
+    """The topology in use as JSON, with limits for a plan: {"GPU:*": "1GiB"}."""
+    current_one = current()
+    if not limits:
+        return current_one.json
+    found = json.loads(current_one.json)
+    for device, text in limits.items():
+        size = _BYTES.match(text) if isinstance(text, str) else None
+        meant = [logical for logical in found["logical"] if _matches(current_one.library, device, logical["name"])]
+        if size is None or not meant:
+            raise InvalidArgumentError(f"limit of '{device}': {text!r} is no number of bytes, as \"1GiB\"" if meant else
+                                       f"limit of '{device}': unknown device; the devices are " +
+                                       ", ".join(logical["name"] for logical in found["logical"]))
+        for logical in meant:
+            logical["limit"] = int(size[1]) << 10 * ("B", "KiB", "MiB", "GiB", "TiB").index(size[2] or "B")
+    return json.dumps(found).encode()
+
+
 def _matches(library, pattern, name):
     handles = [ctypes.c_void_p(), ctypes.c_void_p()]
     try:

@@ -16,6 +16,18 @@ from .dtypes import BY_NUMBER, as_dtype, bfloat16, bool_, float32, int32
 from .errors import FailedPreconditionError, InvalidArgumentError
 
 
+class Kept:
+    """What functions take as it is, and are traced for anew: variables and networks."""
+
+    __slots__ = ()
+
+
+class Reads(Kept):
+    """What stands for a value that `read` gives: a variable."""
+
+    __slots__ = ()
+
+
 class GivenTo(str):
     """Who was given an array, in words."""
 
@@ -246,6 +258,8 @@ def as_numpy(values, dtype=None):
     """Values as a contiguous NumPy array, and their type: floats are f32 and ints i32 unless they say otherwise
     themselves."""
     kind = as_dtype(dtype) if dtype is not None else None
+    if isinstance(values, Reads):
+        values = values.read()
     if isinstance(values, Array):
         kind = kind or values.dtype
         values = values.numpy() if kind is values.dtype else values._shown()

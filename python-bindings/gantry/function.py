@@ -11,17 +11,37 @@ import functools
 import inspect
 import threading
 
+from ._apply import tapes
 from ._compile import check_options
-from .array import Array, GivenTo, array
+from .array import Array, GivenTo, Kept, Reads, array
 from .device import asked
 from .errors import InvalidArgumentError
 from .graph import Graph, Value, tracing
 from .random import Key, next_key
+from .variable import extended
 from . import _runtime, ops
 
 
+class Same:
+    """Something that is equal to itself alone, as a part of a structure."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held):
+        self.held = held
+
+    def __eq__(self, other):
+        return isinstance(other, Same) and other.held is self.held
+
+    def __hash__(self):
+        return id(self.held)
+
+
 def flatten(tree):
-    """The leaves of nested tuples, lists and dicts, and what makes the same of other leaves; a key has one."""
+    """The leaves of nested tuples, lists and dicts, and what makes the same of other leaves; a key has one, variables and
+    networks are none."""
+    if isinstance(tree, Kept):
+        return [], Same(tree)
     if isinstance(tree, Key):
         return [tree.operand()], (Key, ("leaf",))
     if isinstance(tree, (tuple, list)):
@@ -35,12 +55,24 @@ def flatten(tree):
     return [tree], "leaf"
 
 
+def read_all(tree):
+    """The same with the values of variables in their place."""
+    if isinstance(tree, Reads):
+        return tree.read()
+    if isinstance(tree, (tuple, list)):
+        parts = [read_all(branch) for branch in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+    return {key: read_all(branch) for key, branch in tree.items()} if isinstance(tree, dict) else tree
+
+
 def unflatten(shape, leaves):
     """The inverse; `leaves` is an iterator."""
     if shape == "leaf":
         return next(leaves)
     if shape is None:
         return None
+    if isinstance(shape, Same):
+        return shape.held
     if shape[0] is dict:
         return {key: unflatten(part, leaves) for key, part in zip(shape[1], shape[2])}
     made = [unflatten(part, leaves) for part in shape[1]]
@@ -49,8 +81,10 @@ def unflatten(shape, leaves):
 
 def _are_keys(shape, is_key=False):
     """Of the leaves, which are those of keys."""
-    if shape == "leaf" or shape is None:
-        return [] if shape is None else [is_key]
+    if shape is None or isinstance(shape, Same):
+        return []
+    if shape == "leaf":
+        return [is_key]
     return [each for part in shape[-1] for each in _are_keys(part, shape[0] is Key)]
 
 
@@ -60,7 +94,9 @@ class Specialisation:
     def __init__(self, graph, shape, options, given):
         self.shape, self.given, self._draws = shape, given, graph.draws.key is not None
         self.plan = graph.plan(**options)
-        self.session, self.function = self.plan.session(), self.plan.function()
+        self._variables = graph.variables  # which live as long
+        state = extended(self.plan, graph.variables) if graph.variables else None
+        self.session, self.function = self.plan.session(state), self.plan.function()
 
     def __call__(self, arrays):
         if self._draws:
@@ -72,14 +108,15 @@ class Function:
     """A Python function that runs as a plan: traced at the first call with each shape."""
 
     def __init__(self, python, static=(), donate=(), **options):
-        functools.update_wrapper(self, python)
+        functools.update_wrapper(self, python, updated=())
+        self.__name__ = getattr(python, "__name__", type(python).__name__)
         self._python, self._options = python, options
         self._static = (static,) if isinstance(static, (int, str)) else tuple(static)
         self._donate = self._named((donate,) if isinstance(donate, (int, str)) else tuple(donate))
         self._made, self._lock = {}, threading.Lock()
 
     def __call__(self, *args, **kwargs):
-        if tracing() is not None:
+        if tracing() is not None or tapes():
             return self._python(*args, **kwargs)
         leaves, key = self._look(args, kwargs)
         made = self._made.get(key)
@@ -151,7 +188,7 @@ class Function:
             traced = iter(traced)
             all_args = [value if i in self._static else next(traced) for i, value in enumerate(args)]
             named.update({name: kwargs[name] for name in self._static if name in kwargs})
-            results, result_shape = flatten(self._python(*all_args, **named))
+            results, result_shape = flatten(read_all(self._python(*all_args, **named)))
             graph.end([(f"output{i}", graph.value(result)) for i, result in enumerate(results)])
         return graph, result_shape
 
@@ -183,16 +220,24 @@ def function(python=None, *, static=(), donate=(), **options):
 
 
 def _yield_all(graph, tree, what, expected=None):
-    leaves, shape = flatten(tree)
+    leaves, shape = flatten(read_all(tree))
     values = [graph.value(leaf) for leaf in leaves]
     if expected is not None and _freeze(shape) != _freeze(expected):
         raise InvalidArgumentError(f"{what} gives another structure than it should: {shape}, expected {expected}")
     return values, shape
 
 
+def _recorded(what):
+    """The graph that is traced; refuses what tapes cannot hear of."""
+    graph = tracing()
+    if graph is not None and tapes():
+        raise InvalidArgumentError(f"a tape cannot record gantry.{what} in a function; gantry.value_and_grad differentiates it")
+    return graph
+
+
 def cond(predicate, on_true, on_false, *operands):
     """on_true(*operands) or on_false(*operands); both give the same types."""
-    graph = tracing()
+    graph = _recorded("cond")
     if graph is None:
         return (on_true if bool(predicate) else on_false)(*operands)
     shapes = []
@@ -217,7 +262,7 @@ def cond(predicate, on_true, on_false, *operands):
 
 def while_loop(condition, body, init):
     """Runs `body` on what it gave last, first on `init`, as long as `condition` of that holds."""
-    graph = tracing()
+    graph = _recorded("while_loop")
     if graph is None:
         state = init
         while bool(condition(state)):

@@ -14,7 +14,7 @@ from . import _c, _disk, _library, _runtime
 from ._compile import Listener, compile_source, compiler, flags_of, request_of
 from ._operators import Operators, fixed
 from ._place import choose, element_of
-from .array import Array, as_numpy, dims_of, fit_number
+from .array import Array, Reads, as_numpy, dims_of, fit_number
 from .device import request as device_request
 from .dtypes import BY_NUMBER, as_dtype
 from .errors import InvalidArgumentError
@@ -29,14 +29,24 @@ def tracing():
     return getattr(_local, "graph", None)
 
 
+@contextlib.contextmanager
+def suspended():
+    """Inside, ops are computed at once, also while a function is traced."""
+    before, _local.graph = tracing(), None
+    try:
+        yield
+    finally:
+        _local.graph = before
+
+
 class Value(Operators):
     """A value of a graph: known by type alone until the graph runs."""
 
-    __slots__ = ("graph", "number", "_shape", "_dtype", "_device")
+    __slots__ = ("graph", "number", "made_by", "_shape", "_dtype", "_device")
     shape, dtype, device = fixed("shape", "reshape"), fixed("dtype", "astype"), fixed("device", "a scope")
 
-    def __init__(self, graph, number, device=None):
-        self.graph, self.number, self._device = graph, number, device
+    def __init__(self, graph, number, device=None, made_by=None):
+        self.graph, self.number, self.made_by, self._device = graph, number, made_by, device
         info = _c.gantry_tensor_type_t()
         graph._check(graph._library.gantry_graph_value_type(graph._handle, number, ctypes.byref(info)))
         self._dtype = BY_NUMBER[info.element]
@@ -131,6 +141,7 @@ class Graph:
         made = self._library.gantry_graph_create(compiler(), ctypes.byref(options), ctypes.byref(handle))
         _library.check_compiler(made)
         self._handle, self.name, self._place, self._draws = handle, name, None, None
+        self.variables, self._bound, self._depth = {}, {}, 0  # by name; arguments that stand for variables; regions
 
     def __del__(self, _may_release=_runtime.may_release):
         if getattr(self, "_handle", None) is not None and _may_release():
@@ -200,6 +211,8 @@ class Graph:
                 raise InvalidArgumentError(f"{operand!r} is of another function, which has been traced already; "
                                            "return it from there")
             return operand
+        if isinstance(operand, Reads):
+            return self.read(operand)
         if isinstance(operand, np.generic):
             operand = operand.item()
         if like is None or hasattr(operand, "dtype"):
@@ -228,7 +241,7 @@ class Graph:
         request = self._request(name, operands, attributes, result, label, kept)
         self._check(self._library.gantry_graph_op(self._handle, ctypes.byref(request), results, 64,
                                                   ctypes.byref(count)))
-        return [Value(self, results[i], device) for i in range(count.value)]
+        return [Value(self, results[i], device, name) for i in range(count.value)]
 
     def apply(self, name, operands, attributes, device, label, result):
         """An op as the functions of gantry.ops ask for it, while a function is traced."""
@@ -245,10 +258,58 @@ class Graph:
                            choose(name, element_of(name, values, result), wanted, ()))
         return made[0] if len(made) == 1 else tuple(made)
 
-    def begin_op(self, name, operands):
+    # ---- variables ----
+
+    def _declare(self, variable):
+        """The attribute that names a variable, which the graph has from then on. Its value is the state's."""
+        if variable.name not in self.variables:
+            kind, _kept = _type(variable.dtype, variable.shape)
+            initial = _library.sized(_c.gantry_graph_constant_t, type=kind, name=variable.name.encode())
+            given = _library.sized(_c.gantry_graph_variable_t, initial=ctypes.pointer(initial),
+                                   device=variable.device.name.encode(), soft=_c.SOFT_STRICT)
+            self._check(self._library.gantry_graph_variable(self._handle, ctypes.byref(given)))
+            self.variables[variable.name] = variable
+        return "variable", _c.ATTRIBUTE_SYMBOL, variable.name
+
+    def read(self, variable):
+        """What a variable holds at this point of the program."""
+        if variable in self._bound:
+            return self._bound[variable][0]
+        self.locate()
+        return self.op("read", (), (self._declare(variable),), device=variable.device)[0]
+
+    def assign(self, variable, value, add=False):
+        """Gives a variable another value from here on, or adds one."""
+        self.locate()
+        if self._bound.get(variable, (None, self._depth))[1] != self._depth:
+            raise InvalidArgumentError(f"variable '{variable.name}' is assigned in a branch or loop of what is differentiated with "
+                                       "respect to it; assign it there in front of the branch or loop, or behind it")
+        made = self.value(value, variable.dtype)
+        if not hasattr(value, "dtype") and not made.shape and variable.shape:
+            made = self.op("broadcast", [made], result=(variable.dtype, variable.shape))[0]
+        variable._check(made.dtype, made.shape)
+        name = self._declare(variable)
+        if add and variable in self._bound:  # what is added to is the argument, so that it has a gradient
+            made, add = self.op("add", [self.read(variable), made])[0], False
+        self.op("assign_add" if add else "assign", [made], (name,))
+        self._bound.pop(variable, None)
+
+    @contextlib.contextmanager
+    def bound(self, values):
+        """Inside, variables are values, until they are assigned."""
+        before = dict(self._bound)
+        self._bound.update({variable: (value, self._depth) for variable, value in values.items()})
+        try:
+            yield
+        finally:
+            self._bound = before
+
+    # ---- regions ----
+
+    def begin_op(self, name, operands, attributes=()):
         kept = []
         self._check(self._library.gantry_graph_begin_op(
-            self._handle, ctypes.byref(self._request(name, operands, (), None, None, kept))))
+            self._handle, ctypes.byref(self._request(name, operands, attributes, None, None, kept))))
 
     def region(self, types, body):
         """The next region of the op that was begun: `body` gets its arguments and gives what it yields."""
@@ -256,7 +317,11 @@ class Graph:
         listed = (_c.gantry_tensor_type_t * max(1, len(made)))(*[kind for kind, _ in made])
         numbers = (ctypes.c_uint32 * max(1, len(made)))()
         self._check(self._library.gantry_graph_begin_region(self._handle, listed, len(made), numbers))
-        yielded = body([Value(self, numbers[i]) for i in range(len(made))])
+        self._depth += 1
+        try:
+            yielded = body([Value(self, numbers[i]) for i in range(len(made))])
+        finally:
+            self._depth -= 1
         given = (ctypes.c_uint32 * max(1, len(yielded)))(*[value.number for value in yielded])
         self._check(self._library.gantry_graph_end_region(self._handle, given, len(yielded)))
 
@@ -269,13 +334,13 @@ class Graph:
         """What `body` gives; the ops that it makes are gone afterwards."""
         self.locate()
         self.begin_op("while", ())
-        drawn = self.draws.count
+        drawn, bound = self.draws.count, dict(self._bound)
         try:
             self._check(self._library.gantry_graph_begin_region(self._handle, None, 0, None))
             return body()
         finally:
             self.abandon_op()
-            self.draws.count = drawn
+            self.draws.count, self._bound = drawn, bound
 
     def abandon_op(self):
         self._check(self._library.gantry_graph_abandon_op(self._handle))
@@ -315,14 +380,15 @@ class Graph:
         with open(path, "w", encoding="utf-8") as file:
             file.write(self._print(_c.PRINT_LOCATIONS))
 
-    def _compile(self, flags, values=None):
+    def _compile(self, flags, values=None, limit=None):
         from .plan import kept
         # Places are in the plan, so they decide it as well.
         text = self._print(_c.PRINT_LOCATIONS).encode() if _disk.folder() else b""
-        plan = kept(request_of(text, flags, values), lambda: compile_source(self._handle, flags, values)).hold()
+        plan = kept(request_of(text, flags, values, limit),
+                    lambda: compile_source(self._handle, flags, values, limit=limit)).hold()
         plan._asked = self, flags, values, False
         return plan
 
-    def plan(self, **options):
+    def plan(self, limit=None, **options):
         """The plan of the graph: options as gantry.compile has them."""
-        return self._compile(flags_of(**options))
+        return self._compile(flags_of(**options), limit=limit)

@@ -6,7 +6,7 @@ import operator
 import numpy as np
 
 from . import ops
-from .array import Array, array, fit_number
+from .array import Array, Reads, array, fit_number
 from .dtypes import as_dtype
 from .errors import InvalidArgumentError
 from .graph import Value, tracing
@@ -16,12 +16,16 @@ def tensor(values):
     """Values as something that has a shape: arrays and values of graphs as they are."""
     if isinstance(values, (Array, Value)):
         return values
+    if isinstance(values, Reads):
+        return values.read()
     graph = tracing()
     return graph.constant(values) if graph is not None else array(values)
 
 
 def constant_like(like, value):
     """A number in the element type, and on the device, of an array."""
+    if isinstance(like, Reads):
+        like = like.read()
     if isinstance(like, Array):
         return array(fit_number(value, like.dtype), dtype=like.dtype, device=like.device)
     return like.graph.value(value, like.dtype)
@@ -338,7 +342,7 @@ def stack(inputs, axis=0):
 
 def full_like(x, value, dtype=None):
     """An array of x's shape, type and device that holds one value everywhere."""
-    kind = as_dtype(dtype) if dtype is not None else x.dtype
+    x, kind = tensor(x), as_dtype(dtype) if dtype is not None else x.dtype
     one = array(fit_number(value, kind), dtype=kind, device=x.device) if isinstance(x, Array) else x.graph.value(value, kind)
     return ops.broadcast(one, x.shape)
 

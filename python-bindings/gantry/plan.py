@@ -42,7 +42,7 @@ class Port(collections.namedtuple("Port", "name dtype shape device")):
 _SHORT = 0.02
 
 
-def compile(source, *, dims=None, values=None, outputs=(), devices=None, **options):
+def compile(source, *, dims=None, values=None, outputs=(), devices=None, limit=None, **options):
     """Compiles a graph, a path to an .onnx or .mlir file or its bytes, and loads the plan.
 
     dims       sizes of dimensions that the file leaves open: {"batch": 8}, or several: {"batch": [1, 8]}
@@ -53,18 +53,19 @@ def compile(source, *, dims=None, values=None, outputs=(), devices=None, **optio
     copies     "auto", "explicit";   max_copy  bytes a run: {"d2h": 0};   soft  True: requests may soften
     donate     inputs whose arrays calls may give away: ["w"], see gantry.donate
     replicate  devices among which the batch is split;   flags  any of the tool's, "math=tf32"
+    limit      bytes that a device has for the plan, of those of this process: {"GPU:0": "1GiB"}
 
     Errors are the compiler's, with the place in the file; `diagnostics` of the exception has all of them.
     """
     check_options(options, "compile")
     flags = flags_of(dims=dims, outputs=outputs, devices=devices, **options)
     if hasattr(source, "_compile"):
-        return source._compile(flags, values)
+        return source._compile(flags, values, limit)
     check_source(source)
     is_file = isinstance(source, (str, os.PathLike))  # bytes may be large, and would be kept with the plan
     is_known = is_file or isinstance(source, (bytes, bytearray, memoryview))  # else the error says what it is
-    plan = kept(request_of(source, flags, values) if is_known else None,
-                lambda: compile_source(source, flags, values, own_devices=devices is not None)).hold()
+    plan = kept(request_of(source, flags, values, limit) if is_known else None,
+                lambda: compile_source(source, flags, values, own_devices=devices is not None, limit=limit)).hold()
     plan._asked = source if is_file else None, flags, values, devices is not None
     return plan
 
@@ -261,7 +262,7 @@ class Session:
     def __init__(self, plan, state=None):
         self.plan, self._library, self._handle = plan, plan._library, ctypes.c_void_p()
         _runtime.current()
-        _library.check(self._library.gantry_session_create(plan._handle, state._handle if state else None,
+        _library.check(self._library.gantry_session_create(plan._handle, state._handle if state is not None else None,
                                                            ctypes.byref(self._handle)))
         self._state, self._is_short, self._executor, self._lock = state, {}, None, threading.Lock()
 

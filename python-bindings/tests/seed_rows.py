@@ -2,6 +2,7 @@
 
 TRAINING, DISTRIBUTION = "issue 'Training'", "several machines: not planned (docs/Spec.md)"
 SEEDS, MEMORY, DEVICES, ARRAYS = "test_seeds", "test_seed_memory", "test_devices", "test_arrays"
+LEARNING = "test_seed_training.Training"
 TABS = ("torch", "mx", "jax", "tf")
 
 
@@ -45,9 +46,9 @@ ROWS = {
     32: DISTRIBUTION,
     33: TRAINING,
     34: lines(34),
-    35: "test_compile.Options.test_what_does_not_fit",
+    35: ("test_compile.Options.test_what_does_not_fit", f"{LEARNING}.test_35_fits_or_fails_before_the_run"),
     36: f"{MEMORY}.Growth.test_36_limit",
-    37: TRAINING,
+    37: (f"{LEARNING}.test_37_the_bar", TRAINING),
     38: TRAINING,
     39: (*lines(39), f"{MEMORY}.Growth.test_39_one_gpu_of_two"),
     40: lines(40),
@@ -56,9 +57,9 @@ ROWS = {
     43: TRAINING,
     44: TRAINING,
     45: TRAINING,
-    46: TRAINING,
-    47: TRAINING,
-    48: TRAINING,
+    46: (f"{LEARNING}.test_46_47_48_the_network", TRAINING),
+    47: (f"{LEARNING}.test_46_47_48_the_network", f"{LEARNING}.test_47_two_softmaxes_are_told", TRAINING),
+    48: (f"{LEARNING}.test_46_47_48_the_network", TRAINING),
     49: TRAINING,
     50: lines(50),
     51: lines(51, *TABS),
@@ -73,9 +74,9 @@ ROWS = {
     60: lines(60, *TABS),
     61: lines(61, *TABS),
     62: lines(62),
-    63: TRAINING,
-    64: TRAINING,
-    65: TRAINING,
-    66: (*lines(66, "mx"), TRAINING),
+    63: (f"{LEARNING}.test_63_64_65_on_the_gpu", TRAINING),
+    64: (f"{LEARNING}.test_63_64_65_on_the_gpu", TRAINING),
+    65: (f"{LEARNING}.test_63_64_65_on_the_gpu", TRAINING),
+    66: (*lines(66, "mx"), f"{LEARNING}.test_66_training_where_the_network_is", TRAINING),
     67: TRAINING,
 }

@@ -7,6 +7,8 @@ import sys
 import tempfile
 import unittest
 
+import numpy as np
+
 from tests.support import HAS_COMPILER, NEEDS_COMPILER
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
@@ -32,3 +34,14 @@ class Examples(unittest.TestCase):
 
     def test_all_are_tested(self):
         self.assertEqual(sorted(file.name for file in EXAMPLES.glob("*.py")), ["where_ops_run.py"])
+
+    def test_reuters(self):
+        random = np.random.default_rng(0)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "texts.npz"
+            texts = {f"x_{part}": random.integers(0, 10000, (40, 300)).astype(np.int32) for part in ("train", "test")}
+            labels = {f"y_{part}": random.integers(0, 46, 40).astype(np.int32) for part in ("train", "test")}
+            np.savez(file, **texts, **labels)
+            said = run("training/reuters.py", "--data", file, "--epochs", "1")
+        self.assertRegex(said, r"Epoch 1\n2/2 \[=+\] - \d+s \d+[mu]?s/step - loss: 3\.\d+ - accuracy: [\d.]+ - top_5: [\d.]+ - val_loss: 3")
+        self.assertIn("185,982 parameters, 0 of them not trainable, 743,928 bytes", said)

@@ -48,7 +48,7 @@ class Types(unittest.TestCase):
         self.assertEqual(said, "Success: no issues found in 1 source file\n")
 
     def test_the_stubs_themselves(self):
-        said = self.check(*sorted((HERE.parent / "gantry").glob("*.pyi")))
+        said = self.check(*sorted((HERE.parent / "gantry").rglob("*.pyi")))
         if said is None:
             self.skipTest("mypy is not installed")
         self.assertRegex(said, r"^Success: no issues found in \d+ source files\n$")

@@ -348,6 +348,23 @@ static void test_state(const char *folder) {
            "'" TASK "device:GPU:0'",
            path);
   EXPECT_ERROR(gantry_state_extend(elsewhere, plan), GANTRY_INVALID_ARGUMENT, expected);
+  /* What is taken out goes on for sessions that use it, and its name is free. */
+  EXPECT_ERROR(gantry_state_remove(state, "u"), GANTRY_NOT_FOUND,
+               "there is no variable 'u'; the variables are 'v' f32[4], 'w' f32[4]");
+  NEED(gantry_state_remove(state, "v") == GANTRY_OK);
+  EXPECT(gantry_state_num_variables(state) == 1);
+  NEED(gantry_session_call(session, step, &v, 1, NULL, 0, NULL) == GANTRY_OK);
+  gantry_array_t *later = NULL;
+  NEED(gantry_session_call(session, get, NULL, 0, &later, 1, NULL) == GANTRY_OK);
+  EXPECT(holds(later, 3, 6, 9, 12));
+  gantry_array_destroy(later);
+  NEED(gantry_state_add(state, "v", w) == GANTRY_OK);
+  gantry_state_t *own;
+  NEED(gantry_state_create(plan, &own) == GANTRY_OK);
+  snprintf(expected, sizeof expected,
+           "variable 'v' is one of the plan '%s', which the state was made for", path);
+  EXPECT_ERROR(gantry_state_remove(own, "v"), GANTRY_FAILED_PRECONDITION, expected);
+  gantry_state_destroy(own);
   gantry_state_destroy(elsewhere);
   gantry_state_destroy(fresh);
   gantry_state_destroy(state);

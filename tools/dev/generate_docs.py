@@ -189,6 +189,23 @@ def gradients_page(classes, unary, td):
     return "\n".join(page)
 
 
+def optimizers_page(table):
+    """The rules of gantry.optimizer_step: numbers, slots, formulas and sources."""
+    page = ["# Optimizers\n", NOTE.format(source=f"`{table}`").rstrip() + "\n",
+            "What `gantry.optimizer_step` gives a variable *w* of its gradient *g*, the rate and *t*, the number of the step from 1 on. *Numbers* are "
+            "those of the op, with what they are where it does not say; every rule has two more, `l2` and `decay`: `g = g + l2 * w; w = w - rate * "
+            "decay * w` in front of it. *Slots* are what is kept between steps, variables `@\"w/adam/m\"` that start at 0 or what is said; [] marks "
+            "scalars. What is multiplied by a number that is 0 is not computed, and a slot that is not read then is none.\n"]
+    text = (ROOT / table).read_text(encoding="utf-8")
+    for body in re.findall(r"^GANTRY_OPTIMIZER\(((?:.|\n)*?)\)$(?=\n|\Z)", text, flags=re.MULTILINE):
+        name, _, rest = body.partition(",")
+        numbers, slots, formula, source = (re.sub(r'"\s*"', "", part) for part in re.findall(r'((?:"[^"]*"\s*)+)', rest))
+        clean = lambda part: part.strip().strip('"').strip()
+        page.append(f"## {name.strip()}\n\nNumbers: {clean(numbers)}. Slots: {clean(slots) or 'none'}.\n\n```text\n" +
+                    "\n".join(line.strip() for line in clean(formula).split(";")) + f"\n```\n\nSource: {clean(source)}.\n")
+    return "\n".join(page)
+
+
 def help_of(binary, *arguments, flag="--help"):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     result = subprocess.run([str(binary), *arguments, flag], capture_output=True, text=True, env=environment)
@@ -219,6 +236,8 @@ def pages(build):
         yield "Kernels.md", kernels_page(table, ir.format("Gantry"))
     if (ROOT / "include/gantry/Gradient/Classes.def").exists():
         yield "Gradients.md", gradients_page("include/gantry/Gradient/Classes.def", "include/gantry/Gradient/Unary.def", ir.format("Gantry"))
+    if (ROOT / (table := "include/gantry/Dialect/Gantry/IR/Optimizers.def")).exists():
+        yield "Optimizers.md", optimizers_page(table)
     if (ROOT / "lib/Frontend/ONNX").is_dir():
         yield "OnnxOps.md", onnx_page("lib/Frontend/ONNX")
     files = [str(file.relative_to(ROOT)) for file in sorted((ROOT / "include").rglob("Passes.td"))]

@@ -7,6 +7,7 @@
 // run, patches.
 #pragma once
 
+#include "gantry/Runtime/Array.h"
 #include "gantry/Runtime/LoadedPlan.h"
 #include "gantry/Runtime/Queue.h"
 #include "gantry/Support/Cancel.h"
@@ -136,6 +137,7 @@ private:
   const Cancel *cancel = nullptr;
   void *caller = nullptr;
   bool usesVariables = false;
+  std::vector<std::shared_ptr<const Array>> variables; ///< keeps those that a state lets go of
   bool isInline = true;
 };
 

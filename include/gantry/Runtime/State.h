@@ -7,6 +7,7 @@
 #include "gantry/Runtime/Tensor.h"
 
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@ public:
     Device *device = nullptr;
     uint8_t *data = nullptr;
     std::string mirrorOf; ///< of a replica's copy: the variable it is a copy of
+    std::shared_ptr<const Array> memory; ///< of one that was added; else it lies in an arena
   };
 
   static Expected<std::shared_ptr<State>> create(std::shared_ptr<const LoadedPlan> plan);
@@ -34,8 +36,11 @@ public:
 
   /// Adds a variable with the array's type, device and contents, of which it has a copy.
   /// INVALID_ARGUMENT when there is one of that name; DOES_NOT_FIT. Of the calls of a state these
-  /// two alone need others to be over, but runs may go on.
+  /// three alone need others to be over, but runs may go on.
   Status add(const std::string &name, const Array &array);
+  /// Takes out a variable that was added; programs that use it keep its memory. FAILED_PRECONDITION
+  /// for one of the plan.
+  Status remove(std::string_view name);
   /// Adds those variables of the plan that the state lacks, with the plan's values.
   /// INVALID_ARGUMENT when one is there with another type or on another device.
   Status extend(const std::shared_ptr<const LoadedPlan> &other);
@@ -63,11 +68,16 @@ public:
   Status read(std::span<const Value> values) const;
   Status write(std::span<const Value> values);
 
-  /// Address of `size` bytes of the plan's variables at `offset` in `arena`. The plan may be
+  /// Where bytes lie, and what keeps them there where the state itself does not.
+  struct Place {
+    uint8_t *data;
+    std::shared_ptr<const Array> memory;
+  };
+  /// Place of `size` bytes of the plan's variables at `offset` in `arena`. The plan may be
   /// another one than the state was made for, as long as it has the same variables (by name and
   /// type); then the bytes lie in one of them.
-  Expected<uint8_t *> resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset,
-                              uint64_t size) const;
+  Expected<Place> resolve(const LoadedPlan &other, uint32_t arena, uint64_t offset,
+                          uint64_t size) const;
 
   /// Held by a run until it is over, which may be on another thread.
   RunLock &lock() const { return mutex; }
@@ -81,14 +91,15 @@ private:
   Status upload(const Variable &variable, const void *data);
   Status checkSame(const Variable &mine, const LoadedPlan &other,
                    const plan::fb::Variable &theirs) const;
-  Status addFrom(const LoadedPlan &other, const plan::fb::Variable &variable, uint8_t *data);
+  Status addFrom(const LoadedPlan &other, const plan::fb::Variable &variable, uint8_t *data,
+                 std::shared_ptr<const Array> memory = {});
 
   std::shared_ptr<Runtime> runtime;          // first: keeps the devices alive
-  std::shared_ptr<const LoadedPlan> plan;    // whose variables arenas these are; may be null
-  std::vector<Allocation> arenas;            // by arena of the plan
-  std::vector<std::shared_ptr<Array>> grown; // memory of variables that were added
+  std::shared_ptr<const LoadedPlan> plan; // whose variables arenas these are; may be null
+  std::vector<Allocation> arenas;         // by arena of the plan
   std::vector<Variable> all;
   mutable RunLock mutex;
+  mutable std::mutex changing; // `all`, while it grows or shrinks beside runs that look it up
 };
 
 } // namespace gantry::runtime

@@ -57,6 +57,17 @@ def ResolveCallsPass : Pass<"gantry-resolve-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::func::FuncDialect"];
 }
 
+def ExpandOptimizersPass : Pass<"gantry-expand-optimizers", "::mlir::ModuleOp"> {
+  let summary = "replace steps of optimizers by reads, ops and assignments";
+  let description = [{
+    Precondition: no scopes and no calls. Each `gantry.optimizer_step` becomes what the formula of its
+    rule says (`Optimizers.def`), at the same place of the program. What the rule keeps between steps is declared as variables
+    `@"w/adam/m"`, with the request of `@w`, central if it is. A slot that the numbers leave without use, as
+    the sum of a momentum of 0, is not made.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def ResolveVariablesPass : Pass<"gantry-resolve-variables", "::mlir::ModuleOp"> {
   let summary = "turn variables into arguments of functions with tied results";
   let description = [{

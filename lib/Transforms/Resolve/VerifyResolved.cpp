@@ -1,5 +1,6 @@
 // After Resolve: no scope and no call is left, and functions are lists of ops that a plan can hold.
 
+#include "gantry/Dialect/Gantry/IR/Optimizers.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -22,7 +23,7 @@ struct VerifyResolved : gantry::impl::VerifyResolvedPassBase<VerifyResolved> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     auto result = getOperation().walk([](Operation *op) {
-      if (!isa<OnOp, func::CallOp, ReadOp, AssignOp, AssignAddOp>(op))
+      if (!isa<OnOp, func::CallOp, ReadOp, AssignOp, AssignAddOp, OptimizerStepOp>(op))
         return WalkResult::advance();
       op->emitOpError("is left after Resolve");
       return WalkResult::interrupt();

@@ -1,4 +1,4 @@
-"""Names of other libraries that Gantry has not: what to use instead, or which part of training brings them.
+"""Names of other libraries that Gantry has not: what to use instead.
 
 A Namespace is a module in all but its file: `from gantry.compat.jax import numpy` and `import gantry.compat.jax.numpy`
 find it, and what it lacks is told in words, as an attribute and on import.
@@ -7,16 +7,14 @@ find it, and what it lacks is told in words, as an attribute and on import.
 import sys
 import types
 
-_EXPORTED = "a network that is exported to ONNX runs today, gantry.compile('model.onnx')"
 _OPS = "gantry.ops has every op"
-LAYERS = f"layers, losses and metrics are a part of training, gantry.nn, which is not there yet; {_EXPORTED}"
-GRADIENTS = f"gradients are a part of training, gantry.value_and_grad, which is not there yet; {_EXPORTED}"
-OPTIMISERS = f"optimisers and training loops are a part of training, gantry.optim and gantry.Trainer, which is not there yet; {_EXPORTED}"
+LAYERS = "layers, losses and metrics are gantry.nn, gantry.losses and gantry.metrics"
+GRADIENTS = "gradients are gantry.grad, value_and_grad and vjp, of functions"
+OPTIMISERS = "optimizers are gantry.optim, and gantry.Trainer is the loop around them"
 DATA = "data sets are a part of training, gantry.data, which is not there yet; arrays come of gantry.array"
 MIRRORS = "mirrored variables are a part of training, gantry.Mirrored, which is not there yet; gantry.compile(..., " \
           "replicate=[...]) splits a batch among devices today"
-VARIABLES = "variables in Python are a part of training, gantry.Variable, which is not there yet; a gantry.function takes " \
-            "a state and gives the next one, with donate= in the same memory"
+VARIABLES = "a value that outlives a call is a gantry.Variable, which functions read and assign"
 STREAMS = "a plan has its queues and waits in itself; plan.timeline() shows them"
 TREES = "functions take and give lists, tuples and dicts of arrays as they are"
 TEXTS = "Gantry has no strings; Python's print and time have the values of arrays, x.item() and x.numpy()"
@@ -49,9 +47,7 @@ _SAID = {
          (("tensorflow", "tensorflow1"), "it is called tf"), (("pytorch",), "it is called torch"), (("mxnet",), "it is called mx")),
 }
 # Of gantry itself.
-OWN = ((("nn", "losses", "metrics"), LAYERS), (("optim", "Trainer", "train"), OPTIMISERS), (("data",), DATA),
-       (("Mirrored", "Towers"), MIRRORS), (("Variable",), VARIABLES),
-       (("grad", "value_and_grad", "vjp", "jvp", "gradient", "no_grad", "stop_gradient", "checkpoint", "custom_gradient"), GRADIENTS),
+OWN = ((("data",), DATA), (("Mirrored", "Towers"), MIRRORS), (("jvp", "hvp", "gradient", "no_grad", "checkpoint", "custom_gradient"), GRADIENTS),
        (("cuda",), "gantry.num_gpus and gantry.memory tell of GPUs; gantry.compat.torch has PyTorch's names"))
 # Of arrays, by whatever library's name.
 ARRAY = ((("attach_grad", "grad", "backward", "requires_grad", "requires_grad_", "detach"), GRADIENTS),

@@ -8,6 +8,7 @@
 #include "gantry/Dialect/Gantry/IR/Borders.h"
 #include "gantry/Dialect/Gantry/IR/Evaluator.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/Optimizers.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -40,6 +41,10 @@ void GantryDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "gantry/Dialect/Gantry/IR/GantryOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "gantry/Dialect/Gantry/IR/OptimizerOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

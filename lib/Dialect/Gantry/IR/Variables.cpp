@@ -1,7 +1,9 @@
 // Variables, replicated regions and collectives: verifiers, and the syntax of modes.
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
+#include "gantry/Dialect/Gantry/IR/Optimizers.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -61,6 +63,35 @@ LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 LogicalResult AssignAddOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyAccess(*this, getVariableAttr(), getValue().getType(), tables);
+}
+
+LogicalResult OptimizerStepOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyAccess(*this, getVariableAttr(), getGradient().getType(), tables);
+}
+
+LogicalResult OptimizerStepOp::verify() {
+  const OptimizerRule *rule = findOptimizer(getRule());
+  if (!rule)
+    return emitOpError() << "has the rule '" << getRule() << "'; the rules are "
+                         << llvm::join(llvm::map_range(optimizerRules(),
+                                                       [](const OptimizerRule &one) { return one.name; }),
+                                       ", ");
+  if (getRate().getType().getRank() != 0 || getStep().getType().getRank() != 0)
+    return emitOpError() << "takes the rate and the step as scalars, got " << getRate().getType()
+                         << " and " << getStep().getType();
+  if (DictionaryAttr given = getNumbersAttr())
+    for (NamedAttribute number : given) {
+      if (!llvm::is_contained(llvm::make_first_range(rule->numbers), number.getName().strref()))
+        return emitOpError() << "says '" << number.getName().strref() << "', but the numbers of "
+                             << rule->name << " are "
+                             << llvm::join(llvm::make_first_range(rule->numbers), ", ");
+      if (!isa<FloatAttr>(number.getValue()))
+        return emitOpError() << "number '" << number.getName().strref() << "' is "
+                             << number.getValue() << ", expected a float";
+    }
+  if (getSlots() && getSlots()->empty())
+    return emitOpError() << "has no name for its slots: slots is empty";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

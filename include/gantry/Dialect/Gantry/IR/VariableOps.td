@@ -111,6 +111,40 @@ def Gantry_AssignAddOp : Gantry_VariableAccessOp<"assign_add", "AssignAddVariabl
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
 }
 
+def Gantry_OptimizerStepOp : Op<Gantry_Dialect, "optimizer_step", [
+    MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "give a variable its next value by the rule of an optimizer";
+  let description = [{
+    Assigns the variable, whose elements are floats, the value that `rule` makes of it, of the gradient, of the rate and of the
+    number of the step, which is 1 at the first one. The rules and their numbers are in `Optimizers.md`;
+    `numbers` says those that are not as there. Each rule knows two more: `l2` is added to the gradient
+    times the variable, `decay` times the rate is taken off the variable before.
+
+    What a rule keeps between steps are variables `@"w/adam/m"`, beside the variable and mirrored as it
+    is. `slots` is the name in the middle, the rule's where none is given: optimizers that differ in
+    it share nothing. Scalars are computed in f64 and rounded once, elements of f16 and bf16 in f32. Resolve
+    replaces the op.
+
+    Example:
+    ```mlir
+    module {
+      gantry.variable @w = dense<0.5> : tensor<4xf32>
+      func.func @step(%g: tensor<4xf32>, %rate: tensor<f64>, %step: tensor<i64>) {
+        gantry.optimizer_step "adam" @w, %g, %rate, %step {numbers = {beta2 = 0.99}} : tensor<4xf32>, tensor<f64>, tensor<i64>
+        return
+      }
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable, StrAttr:$rule, Gantry_FloatTensor:$gradient,
+                       RankedTensorOf<[F64]>:$rate, RankedTensorOf<[I64]>:$step,
+                       OptionalAttr<DictionaryAttr>:$numbers, OptionalAttr<StrAttr>:$slots);
+  let assemblyFormat = [{
+    $rule $variable `,` $gradient `,` $rate `,` $step attr-dict `:` type($gradient) `,` type($rate) `,` type($step)
+  }];
+  let hasVerifier = 1;
+}
+
 def Gantry_UpdateOp : Gantry_ElementwiseOp<"update", "AssignVariableOp"> {
   let summary = "be the next value of a variable";
   let description = [{

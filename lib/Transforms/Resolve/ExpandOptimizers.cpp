@@ -1,0 +1,378 @@
+// Makes ops of the formulas of Optimizers.def.
+//
+// A formula is read anew for each step, and each of its parts becomes a number that is known, a
+// scalar of f64, or a tensor. Numbers are computed here; a scalar is rounded where it meets a
+// tensor, once.
+
+#include "gantry/Dialect/Gantry/IR/Optimizers.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+#include "gantry/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace gantry;
+
+namespace gantry {
+#define GEN_PASS_DEF_EXPANDOPTIMIZERSPASS
+#include "gantry/Transforms/Passes.h.inc"
+} // namespace gantry
+
+//===----------------------------------------------------------------------===//
+// Parts of a formula
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Part {
+  double number = 0;     ///< where there is no value
+  Value value = {};      ///< tensor<f64>, or of the variable's shape
+  bool isTensor = false; ///< it is of the variable's shape
+
+  bool is(double x) const { return !value && number == x; }
+};
+
+/// Makes the ops of one step. Elements are `element`, f32 where the variable's are narrower.
+class PartBuilder {
+public:
+  PartBuilder(OptimizerStepOp op, FloatType element)
+      : builder(op), location(op.getLoc()), element(element),
+        name(builder.getStringAttr(op.getVariable() + "/" + op.getSlots().value_or(op.getRule()))) {
+  }
+
+  Part add(Part a, Part b) {
+    if (!a.value && !b.value)
+      return {a.number + b.number};
+    return a.is(0) ? b : b.is(0) ? a : make<AddOp>(a, b);
+  }
+  Part subtract(Part a, Part b) {
+    if (!a.value && !b.value)
+      return {a.number - b.number};
+    return b.is(0) ? a : make<SubOp>(a, b);
+  }
+  Part multiply(Part a, Part b) {
+    if (!a.value && !b.value)
+      return {a.number * b.number};
+    if (a.is(0) || b.is(0))
+      return {};
+    return a.is(1) ? b : b.is(1) ? a : make<MulOp>(a, b);
+  }
+  Part divide(Part a, Part b) {
+    if (!a.value && !b.value)
+      return {a.number / b.number};
+    return a.is(0) || b.is(1) ? a : make<DivOp>(a, b);
+  }
+  Part power(Part a, Part b) {
+    return a.value || b.value ? make<PowOp>(a, b) : Part{std::pow(a.number, b.number)};
+  }
+  Part maximum(Part a, Part b) {
+    return a.value || b.value ? make<MaximumOp>(a, b) : Part{std::fmax(a.number, b.number)};
+  }
+  template <typename Op>
+  Part unary(Part a) {
+    return {0, named(Op::create(builder, location, a.value.getType(), a.value)), a.isTensor};
+  }
+
+  /// As a tensor of elements of `type`.
+  Value cast(Value value, Type type) {
+    RankedTensorType from = typeOf(value);
+    if (from.getElementType() == type)
+      return value;
+    return named(CastOp::create(builder, location, from.clone(type), value));
+  }
+  /// As a tensor of the given shape; a scalar is stretched.
+  Value filling(Part part, RankedTensorType type) {
+    Value value = cast(valueOf(part, /*asElement=*/true), type.getElementType());
+    if (typeOf(value).getShape() == type.getShape())
+      return value;
+    return named(BroadcastOp::create(builder, location, type, value));
+  }
+  /// As a scalar of f64.
+  Value scalar(Part part) { return valueOf(part, /*asElement=*/false); }
+
+private:
+  template <typename Op>
+  Part make(Part a, Part b) {
+    const bool isTensor = a.isTensor || b.isTensor;
+    return {0, named(Op::create(builder, location, valueOf(a, isTensor), valueOf(b, isTensor))),
+            isTensor};
+  }
+
+  /// With elements of the step, or as a scalar of f64.
+  Value valueOf(Part part, bool asElement) {
+    Type wanted = asElement ? element : builder.getF64Type();
+    if (part.value)
+      return cast(part.value, wanted);
+    auto type = RankedTensorType::get({}, wanted);
+    auto number = builder.getFloatAttr(wanted, part.number);
+    return ConstantOp::create(builder, location, DenseElementsAttr::get(type, Attribute(number)));
+  }
+
+  template <typename Op>
+  Value named(Op made) {
+    made->setAttr(kNameAttr, name);
+    return made->getResult(0);
+  }
+
+  OpBuilder builder;
+  Location location;
+  FloatType element;
+  StringAttr name;
+};
+
+//===----------------------------------------------------------------------===//
+// Formulas
+//===----------------------------------------------------------------------===//
+
+/// Computes statements "name = expression; ...", whose names are looked up by `read`.
+class Formula {
+public:
+  Formula(StringRef text, PartBuilder &parts, function_ref<Part(StringRef)> read,
+          function_ref<void(StringRef, Part)> write)
+      : text(text), parts(parts), read(read), write(write) {}
+
+  void run() {
+    while (!(text = text.ltrim("; ")).empty()) {
+      StringRef name = takeName();
+      [[maybe_unused]] bool isAssignment = take('=');
+      assert(isAssignment && "a statement of a formula is an assignment");
+      write(name, sum());
+    }
+  }
+
+private:
+  Part sum() {
+    Part left = product();
+    while (true) {
+      if (take('+'))
+        left = parts.add(left, product());
+      else if (take('-'))
+        left = parts.subtract(left, product());
+      else
+        return left;
+    }
+  }
+
+  /// What is multiplied by 0 is read over.
+  Part product() {
+    Part left = power();
+    while (true) {
+      const char sign = next();
+      if (sign != '*' && sign != '/')
+        return left;
+      take(sign);
+      isSkipping += left.is(0);
+      Part right = power();
+      isSkipping -= left.is(0);
+      if (!isSkipping && !left.is(0))
+        left = sign == '*' ? parts.multiply(left, right) : parts.divide(left, right);
+    }
+  }
+
+  Part power() {
+    Part base = primary();
+    if (!take('^'))
+      return base;
+    Part exponent = primary();
+    return isSkipping ? Part() : parts.power(base, exponent);
+  }
+
+  Part primary() {
+    if (take('('))
+      return closed(sum());
+    if (llvm::isDigit(next())) {
+      StringRef digits = text.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
+      text = text.drop_front(digits.size());
+      double number = 0;
+      digits.getAsDouble(number);
+      return {number};
+    }
+    StringRef name = takeName();
+    if (!take('('))
+      return isSkipping ? Part() : read(name);
+    Part first = sum();
+    if (take(','))
+      return closed(call(name, first, sum()));
+    return closed(call(name, first, {}));
+  }
+
+  Part call(StringRef name, Part a, Part b) {
+    if (isSkipping)
+      return {};
+    if (name == "max")
+      return parts.maximum(a, b);
+    if (name == "abs")
+      return parts.unary<AbsOp>(a);
+    if (name == "sign")
+      return parts.unary<SignOp>(a);
+    assert(name == "sqrt" && "a function that formulas do not know");
+    return parts.unary<SqrtOp>(a);
+  }
+
+  Part closed(Part part) {
+    [[maybe_unused]] bool isClosed = take(')');
+    assert(isClosed && "a formula has an open parenthesis");
+    return part;
+  }
+
+  char next() {
+    text = text.ltrim();
+    return text.empty() ? 0 : text.front();
+  }
+  bool take(char c) {
+    if (next() != c)
+      return false;
+    text = text.drop_front();
+    return true;
+  }
+  StringRef takeName() {
+    next();
+    StringRef name = text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+    assert(!name.empty() && "a formula has no name where one should be");
+    text = text.drop_front(name.size());
+    return name;
+  }
+
+  StringRef text;
+  PartBuilder &parts;
+  function_ref<Part(StringRef)> read;
+  function_ref<void(StringRef, Part)> write;
+  unsigned isSkipping = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+class Step {
+public:
+  Step(OptimizerStepOp op, VariableOp variable)
+      : op(op), variable(variable), rule(*findOptimizer(op.getRule())),
+        type(variable.getTensorType()), element(wide(type.getElementType())), parts(op, element) {
+    for (auto [name, value] : rule.numbers)
+      known[name] = {value};
+    if (DictionaryAttr given = op.getNumbersAttr())
+      for (NamedAttribute number : given)
+        known[number.getName().strref()] = {cast<FloatAttr>(number.getValue()).getValueAsDouble()};
+  }
+
+  LogicalResult expand() {
+    OpBuilder builder(op);
+    Value weight = ReadOp::create(builder, op.getLoc(), type, op.getVariableAttr());
+    known["w"] = {0, parts.cast(weight, element), true};
+    known["g"] = {0, parts.cast(op.getGradient(), element), true};
+    known["rate"] = {0, op.getRate(), false};
+    known["t"] = {0, parts.cast(op.getStep(), builder.getF64Type()), false};
+    run("g = g + l2 * w; w = w - rate * decay * w");
+    run(rule.formula);
+    if (failed(isSound))
+      return failure();
+    assign(op.getVariableAttr(), parts.filling(known["w"], type));
+    for (const OptimizerSlot &slot : rule.slots)
+      if (VariableOp made = slots.lookup(slot.name)) {
+        Part &last = known[slot.name];
+        assign(FlatSymbolRefAttr::get(made.getSymNameAttr()),
+               slot.isScalar ? parts.scalar(last) : parts.filling(last, made.getTensorType()));
+      }
+    op.erase();
+    return success();
+  }
+
+private:
+  static FloatType wide(Type element) {
+    return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext())
+                                               : cast<FloatType>(element);
+  }
+
+  void run(StringRef formula) {
+    Formula(
+        formula, parts, [&](StringRef name) { return read(name); },
+        [&](StringRef name, Part part) { known[name] = part; })
+        .run();
+  }
+
+  Part read(StringRef name) {
+    auto found = known.find(name);
+    if (found != known.end())
+      return found->second;
+    for (const OptimizerSlot &slot : rule.slots)
+      if (slot.name == name)
+        return known[name] = readSlot(slot);
+    llvm_unreachable("a formula has a name that nothing has");
+  }
+
+  Part readSlot(const OptimizerSlot &slot) {
+    RankedTensorType wanted = slot.isScalar ? RankedTensorType::get({}, Float64Type::get(op.getContext()))
+                                            : type.clone(element);
+    VariableOp declared = declare(slot, wanted);
+    if (!declared)
+      return {};
+    slots[slot.name] = declared;
+    OpBuilder builder(op);
+    auto symbol = FlatSymbolRefAttr::get(declared.getSymNameAttr());
+    return {0, ReadOp::create(builder, op.getLoc(), wanted, symbol), !slot.isScalar};
+  }
+
+  /// The slot's variable, which another step may have declared.
+  VariableOp declare(const OptimizerSlot &slot, RankedTensorType wanted) {
+    auto module = op->getParentOfType<ModuleOp>();
+    std::string name = (op.getVariable() + "/" + op.getSlots().value_or(op.getRule()) + "/" + slot.name).str();
+    if (Operation *there = module.lookupSymbol(name)) {
+      auto known = dyn_cast<VariableOp>(there);
+      if (known && known.getTensorType() == wanted)
+        return known;
+      isSound = op.emitOpError() << "keeps " << wanted << " in '@" << name
+                                 << "', which is something else; give its slots another name";
+      return {};
+    }
+    double initial = 0;
+    if (slot.initial.getAsDouble(initial))
+      initial = known.at(slot.initial).number;
+    OpBuilder builder(op.getContext());
+    builder.setInsertionPointAfter(variable);
+    OperationState state(variable.getLoc(), VariableOp::getOperationName());
+    state.addAttribute("sym_name", builder.getStringAttr(name));
+    state.addAttribute("value", DenseElementsAttr::get(wanted, Attribute(builder.getFloatAttr(
+                                                                   wanted.getElementType(), initial))));
+    if (variable.getCentral())
+      state.addAttribute("central", builder.getUnitAttr());
+    for (StringRef request : {StringRef(kDeviceAttr), StringRef(kSoftAttr)})
+      if (Attribute asked = variable->getAttr(request))
+        state.addAttribute(request, asked);
+    return cast<VariableOp>(builder.create(state));
+  }
+
+  void assign(FlatSymbolRefAttr symbol, Value value) {
+    OpBuilder builder(op);
+    AssignOp::create(builder, op.getLoc(), symbol, value);
+  }
+
+  OptimizerStepOp op;
+  VariableOp variable;
+  const OptimizerRule &rule;
+  RankedTensorType type; ///< of the variable
+  FloatType element;     ///< of what is computed
+  PartBuilder parts;
+  llvm::StringMap<Part> known; ///< by name in the formula
+  llvm::StringMap<VariableOp> slots;
+  LogicalResult isSound = success();
+};
+
+struct ExpandOptimizers : gantry::impl::ExpandOptimizersPassBase<ExpandOptimizers> {
+  void runOnOperation() override {
+    SmallVector<OptimizerStepOp> steps;
+    getOperation().walk([&](OptimizerStepOp op) { steps.push_back(op); });
+    if (steps.empty())
+      return markAllAnalysesPreserved();
+    for (OptimizerStepOp op : steps) {
+      auto variable = getOperation().lookupSymbol<VariableOp>(op.getVariable());
+      if (failed(Step(op, variable).expand()))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,186 @@
+"""Gradients of functions.
+
+>>> loss, slope = gt.value_and_grad(lambda x: (x * x).sum())(x)       # with respect to the first argument
+>>> step = gt.value_and_grad(lambda x, y: losses.mse(y, net(x)), wrt=net)   # to a network's parameters
+
+In a function they become a `gantry.gradient` of its graph; outside, they run as a function of their own. What each op
+gives, also where two values are equal, is in docs/generated/Gradients.md.
+"""
+
+import functools
+import inspect
+
+from . import _c
+from .array import Kept, Reads
+from .errors import InvalidArgumentError
+from .function import Function, flatten, read_all, unflatten
+from .graph import tracing
+from .ops import stop_gradient  # noqa: F401
+
+
+class _Target:
+    """One entry of `wrt`: the values to differentiate with respect to, and where they are put in."""
+
+    def __init__(self, graph, entry, place, args, kwargs):
+        self.place = place
+        owner = entry if isinstance(entry, Kept) else kwargs[place] if isinstance(place, str) else args[place]
+        if isinstance(owner, Kept):
+            self.place = None
+            self.variables = [owner] if isinstance(owner, Reads) else _parameters_of(owner)
+            self.shape = "leaf" if isinstance(owner, Reads) else \
+                (dict, tuple(name for name, _ in self.variables), ("leaf",) * len(self.variables))
+            self.variables = [each if isinstance(each, Reads) else each[1] for each in self.variables]
+            self.values = [graph.read(variable) for variable in self.variables]
+        else:
+            leaves, self.shape = flatten(owner)
+            self.variables, self.values = [], [graph.value(leaf) for leaf in leaves]
+
+
+def _parameters_of(module):
+    """Names and variables of a network that are to be trained."""
+    found = [(name, variable) for name, variable in module.named_parameters() if variable.trainable]
+    if not found:
+        raise InvalidArgumentError(f"{module!r} has no parameters that are trainable")
+    return found
+
+
+def _entries(f, wrt, args, kwargs):
+    """The entries of `wrt`, each with its place among the arguments, or none."""
+    names = None
+    for entry in wrt if isinstance(wrt, (tuple, list)) else (wrt,):
+        if isinstance(entry, Kept):
+            yield entry, None
+            continue
+        if names is None:
+            names = [name for name, each in inspect.signature(f).parameters.items()
+                     if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+        place = names.index(entry) if isinstance(entry, str) and entry in names else entry
+        if isinstance(place, int) and not isinstance(place, bool) and -len(args) <= place < len(args):
+            yield entry, place % len(args)
+        elif isinstance(place, int) and 0 <= place < len(names) and names[place] in kwargs:
+            yield entry, names[place]
+        elif place in kwargs:
+            yield entry, place
+        else:
+            listed = ", ".join(f"'{name}'" for name in names) or "none"
+            raise InvalidArgumentError(f"wrt: {entry!r} is no argument that '{_name(f)}' was given, no Variable and no Module; its "
+                                       f"parameters are {listed}")
+
+
+def _name(f):
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def _networks(entries, args, kwargs):
+    return [entry if isinstance(entry, Kept) else kwargs.get(place) if isinstance(place, str) else args[place]
+            for entry, place in entries]
+
+
+def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None):
+    """What f gives and the gradients, in a function that is traced. With `seeds`, cotangents of all that f gives, whose sum
+    of products is differentiated."""
+    graph = tracing()
+    entries = list(_entries(f, wrt, args, kwargs))
+    if any(getattr(each, "is_open", False) for each in _networks(entries, args, kwargs)):
+        graph.outline(lambda: f(*args, **kwargs))  # layers make their variables at their first use
+    targets = [_Target(graph, entry, place, args, kwargs) for entry, place in entries]
+    values = [value for target in targets for value in target.values]
+    given, _ = flatten(read_all(seeds)) if seeds is not None else ([], None)
+    given = [graph.value(seed) for seed in given]
+    shape = []
+
+    def body(arguments):
+        arguments, positional, named, held = iter(arguments), list(args), dict(kwargs), {}
+        for target in targets:
+            own = [next(arguments) for _ in target.values]
+            held.update(zip(target.variables, own))
+            if target.place is not None:
+                (named if isinstance(target.place, str) else positional)[target.place] = unflatten(target.shape, iter(own))
+        with graph.bound(held):
+            made = f(*positional, **named)
+        if has_aux and (not isinstance(made, tuple) or len(made) != 2):
+            raise InvalidArgumentError(f"has_aux: '{_name(f)}' gives a loss and something else, as a pair; got {made!r}")
+        leaves, structure = flatten(read_all(made))
+        shape.append(structure)
+        leaves = [graph.value(leaf) for leaf in leaves]
+        if seeds is None and not has_aux and structure != "leaf":
+            raise InvalidArgumentError(f"'{_name(f)}' gives {len(leaves)} values; what is differentiated is one loss, and with "
+                                       "has_aux=True a loss and something else")
+        if seeds is None and (not leaves or leaves[0].shape or not leaves[0].dtype.is_floating):
+            got = f"{leaves[0].dtype}{list(leaves[0].shape)}" if leaves else "nothing"
+            raise InvalidArgumentError(f"'{_name(f)}' gives the loss {got}; a loss is a scalar of floats: take the mean or the sum")
+        return leaves
+
+    for value in values:
+        if not value.dtype.is_floating:
+            raise InvalidArgumentError(f"'{_name(f)}' is differentiated with respect to {value.dtype}{list(value.shape)}; only "
+                                       "floats have gradients")
+    graph.locate()
+    attributes = ([("seeds", _c.ATTRIBUTE_INT, len(given))] if given else []) + \
+        [("allow_unused", _c.ATTRIBUTE_UNIT, bool(allow_unused))]
+    before = dict(graph._bound)
+    graph.begin_op("gradient", values + given, attributes)
+    try:
+        graph.region([(value.dtype, value.shape) for value in values], body)
+    except BaseException:
+        graph.abandon_op()
+        raise
+    finally:
+        graph._bound = before
+    graph.locate()
+    results = graph.end_op()
+    gradients = iter(results[len(results) - len(values):])
+    made = unflatten(shape[0], iter(results[:len(results) - len(values)]))
+    parts = [unflatten(target.shape, gradients) for target in targets]
+    return made, tuple(parts) if isinstance(wrt, (tuple, list)) else parts[0]
+
+
+class _Differentiated:
+    """A function and its gradients: in another function a part of it, else a Function."""
+
+    def __init__(self, f, give):
+        functools.update_wrapper(self, f, updated=())
+        self._give = give
+        self._function = Function(give)
+
+    def __call__(self, *args, **kwargs):
+        return (self._give if tracing() is not None else self._function)(*args, **kwargs)
+
+    def lower(self, *args, **kwargs):
+        """As Function.lower."""
+        return self._function.lower(*args, **kwargs)
+
+
+def value_and_grad(f, wrt=0, has_aux=False, allow_unused=False):
+    """A function of f's arguments that gives f's value, a scalar of floats, and its gradients.
+
+    wrt           with respect to what: positions or names of arguments, Variables, Modules, or a tuple of these; gradients
+                  have the structure of that, those of a Module are a dict by the names of its trainable parameters
+    has_aux       f gives (loss, something else), and so does the result: ((loss, else), gradients)
+    allow_unused  gradients of what the loss does not depend on are zeros instead of an error
+
+    InvalidArgumentError for a loss that is no scalar of floats, for integers among `wrt`, and, when the function is
+    compiled, for what the loss does not depend on and for ops without a gradient, with the way to them.
+    """
+    return _Differentiated(f, functools.wraps(f)(
+        lambda *args, **kwargs: _differentiate(f, wrt, args, kwargs, has_aux, allow_unused)))
+
+
+def grad(f, wrt=0, has_aux=False, allow_unused=False):
+    """The same without the value; with has_aux (gradients, something else)."""
+    def give(*args, **kwargs):
+        made, gradients = _differentiate(f, wrt, args, kwargs, has_aux, allow_unused)
+        return (gradients, made[1]) if has_aux else gradients
+    return _Differentiated(f, functools.wraps(f)(give))
+
+
+def vjp(f, *args):
+    """f's value for the arguments, and a function that gives of cotangents, which have the value's structure, the gradients
+    of the sum of their products with it, one for each argument: a vector-Jacobian product. The function computes f again;
+    in a gantry.function both are one."""
+    def pull(cotangents, *given):
+        return _differentiate(f, tuple(range(len(given))), given, {}, False, True, cotangents)[1]
+    if tracing() is not None:
+        return f(*args), lambda cotangents: pull(cotangents, *args)
+    function = Function(pull)
+    return Function(f)(*args), lambda cotangents: function(cotangents, *args)

@@ -1,0 +1,179 @@
+"""Losses: functions of labels and of what a network gives, which give the mean over all rows, a scalar.
+
+>>> loss = gt.losses.scce(labels, net(x), from_logits=True)
+
+Labels of `scce` and `nll` are integers, [n, ...]; those of the others have the shape of the outputs, [n, ..., k].
+`weights`, one for each row or what broadcasts to that, multiply what rows give; the mean is over all rows all the same.
+InvalidArgumentError for shapes that do not fit and for labels of the wrong kind.
+"""
+
+import math
+import sys
+
+from . import math as gm, ops
+from .errors import InvalidArgumentError
+from .graph import Value, user_frame
+
+_LEAST = 1e-7  # what a probability is kept away from 0 and 1 by, as Keras does
+
+
+def _pair(name, labels, outputs):
+    """Both as floats of one type and shape."""
+    labels, outputs = gm.tensor(labels), gm.tensor(outputs)
+    if not outputs.dtype.is_floating:
+        raise InvalidArgumentError(f"{name} takes outputs of floats, got {outputs.dtype}{list(outputs.shape)}")
+    if labels.shape != outputs.shape:
+        hint = "; integer labels are for scce" if name in ("cce", "kl", "bce") and not labels.dtype.is_floating else ""
+        raise InvalidArgumentError(f"{name} takes labels of the outputs' shape {list(outputs.shape)}, got {list(labels.shape)}{hint}")
+    return labels if labels.dtype == outputs.dtype else ops.cast(labels, outputs.dtype), outputs
+
+
+def _classes(name, labels, outputs):
+    """Integer labels, [n, ..., 1], for outputs [n, ..., k]."""
+    labels, outputs = gm.tensor(labels), gm.tensor(outputs)
+    if not outputs.dtype.is_floating or not outputs.shape:
+        raise InvalidArgumentError(f"{name} takes outputs of floats, [n, ..., k], got {outputs.dtype}{list(outputs.shape)}")
+    if labels.dtype.is_floating or labels.dtype == "bool":
+        raise InvalidArgumentError(f"{name} takes labels of integers, got {labels.dtype}{list(labels.shape)}; cce takes those of "
+                                   "the outputs' shape")
+    if labels.shape != outputs.shape[:-1]:
+        raise InvalidArgumentError(f"{name} takes labels {list(outputs.shape[:-1])} for outputs {list(outputs.shape)}, got "
+                                   f"{list(labels.shape)}")
+    labels = labels if labels.dtype in ("int32", "int64") else ops.cast(labels, "int32")
+    return ops.reshape(labels, (*labels.shape, 1)), outputs
+
+
+def _mean(rows, weights=None):
+    if weights is not None:
+        weights = gm.tensor(weights)
+        rows = rows * (weights if weights.dtype == rows.dtype else ops.cast(weights, rows.dtype))
+    return gm.mean(rows)
+
+
+def _last(x):
+    return len(x.shape) - 1
+
+
+def mse(labels, outputs, weights=None):
+    """The mean of (output - label)^2."""
+    labels, outputs = _pair("mse", labels, outputs)
+    difference = outputs - labels
+    return _mean(gm.mean(difference * difference, -1) if difference.shape else difference * difference, weights)
+
+
+def mae(labels, outputs, weights=None):
+    """The mean of |output - label|."""
+    labels, outputs = _pair("mae", labels, outputs)
+    made = ops.abs(outputs - labels)
+    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+
+
+def huber(labels, outputs, delta=1.0, weights=None):
+    """e^2 / 2 for errors e up to delta, delta (|e| - delta / 2) beyond: Huber, Robust estimation of a location parameter,
+    1964."""
+    labels, outputs = _pair("huber", labels, outputs)
+    error = ops.abs(outputs - labels)
+    made = gm.where(error <= delta, error * error * 0.5, (error - 0.5 * delta) * delta)
+    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+
+
+def log_cosh(labels, outputs, weights=None):
+    """The mean of log(cosh(output - label)), by |e| + softplus(-2 |e|) - log 2."""
+    labels, outputs = _pair("log_cosh", labels, outputs)
+    error = ops.abs(outputs - labels)
+    made = error + ops.softplus(error * -2.0) - math.log(2)
+    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+
+
+def bce(labels, outputs, from_logits=False, smoothing=0.0, weights=None):
+    """-(label log p + (1 - label) log(1 - p)), p the outputs, or their sigmoid with from_logits. `smoothing` takes labels
+    that much of their way to 1/2."""
+    labels, outputs = _pair("bce", labels, outputs)
+    if smoothing:
+        labels = labels * (1 - smoothing) + 0.5 * smoothing
+    if from_logits:  # no e^x of large x: max(x, 0) - x label + log(1 + e^-|x|)
+        made = ops.relu(outputs) - outputs * labels + ops.softplus(-ops.abs(outputs))
+    else:
+        outputs = ops.clamp(outputs, _LEAST, 1 - _LEAST)
+        made = -(labels * ops.log(outputs) + (1 - labels) * ops.log(1 - outputs))
+    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+
+
+def _tell_two_softmaxes(name, outputs):
+    """Of logits that a softmax gave: labels cannot get more than e / (e + k - 1) then."""
+    if isinstance(outputs, Value) and outputs.made_by == "softmax":
+        k = outputs.shape[-1]
+        file, line = user_frame()
+        print(f"{file}:{line}: remark: {name} with from_logits=True is given what a softmax gave, so that there are two: it "
+              f"stays above {math.log(math.e + k - 1) - 1:.5g}; leave one of them out", file=sys.stderr)
+
+
+def _log_of(name, outputs, from_logits):
+    """Logarithms of probabilities, [n, ..., k]."""
+    if from_logits:
+        _tell_two_softmaxes(name, outputs)
+        return ops.log_softmax(outputs, _last(outputs))
+    return ops.log(ops.clamp(outputs, _LEAST, 1 - _LEAST))
+
+
+def cce(labels, outputs, from_logits=False, smoothing=0.0, weights=None):
+    """-sum of label log p over the last dimension, p the outputs, or their softmax with from_logits. `smoothing` takes labels
+    that much of their way to 1/k."""
+    labels, outputs = _pair("cce", labels, outputs)
+    if smoothing:
+        labels = labels * (1 - smoothing) + smoothing / outputs.shape[-1]
+    return _mean(-gm.sum(labels * _log_of("cce", outputs, from_logits), -1), weights)
+
+
+def scce(labels, outputs, from_logits=False, smoothing=0.0, ignored=None, weights=None):
+    """cce for labels that are numbers of classes. Rows whose label is `ignored` give 0, and do not count in the mean."""
+    labels, outputs = _classes("scce", labels, outputs)
+    logs = _log_of("scce", outputs, from_logits)
+    rows = -gm.squeeze(ops.gather_elements(logs, labels, _last(logs)), -1)
+    if smoothing:
+        rows = rows * (1 - smoothing) - gm.mean(logs, -1) * smoothing
+    if ignored is None:
+        return _mean(rows, weights)
+    counts = ops.cast(gm.squeeze(labels, -1) != ignored, rows.dtype)
+    rows = rows * counts * (1.0 if weights is None else weights)
+    return gm.sum(rows) / ops.maximum(gm.sum(counts), 1.0)
+
+
+def nll(labels, outputs, weights=None):
+    """-output at the label: outputs are logarithms of probabilities, [n, ..., k]."""
+    labels, outputs = _classes("nll", labels, outputs)
+    return _mean(-gm.squeeze(ops.gather_elements(outputs, labels, _last(outputs)), -1), weights)
+
+
+def kl(labels, outputs, weights=None):
+    """sum of label log(label / output) over the last dimension: Kullback and Leibler, On information and sufficiency, 1951."""
+    labels, outputs = _pair("kl", labels, outputs)
+    labels, outputs = ops.clamp(labels, _LEAST, 1.0), ops.clamp(outputs, _LEAST, 1.0)
+    return _mean(gm.sum(labels * ops.log(labels / outputs), -1), weights)
+
+
+def hinge(labels, outputs, weights=None):
+    """max(1 - label output, 0), labels -1 and 1."""
+    labels, outputs = _pair("hinge", labels, outputs)
+    made = ops.relu(1 - labels * outputs)
+    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+
+
+def cosine(labels, outputs, weights=None):
+    """-label output / (|label| |output|) over the last dimension."""
+    labels, outputs = _pair("cosine", labels, outputs)
+    length = lambda x: ops.rsqrt(ops.maximum(gm.sum(x * x, -1), 1e-12))
+    return _mean(-gm.sum(labels * outputs, -1) * length(labels) * length(outputs), weights)
+
+
+_NAMED = {"mse": mse, "mae": mae, "huber": huber, "log_cosh": log_cosh, "bce": bce, "cce": cce, "scce": scce, "nll": nll,
+          "kl": kl, "hinge": hinge, "cosine": cosine}
+
+
+def named(given):
+    """The loss of a name, or what was given if it is a function."""
+    if callable(given):
+        return given
+    if given not in _NAMED:
+        raise InvalidArgumentError(f"there is no loss '{given}'; there are {', '.join(_NAMED)}")
+    return _NAMED[given]

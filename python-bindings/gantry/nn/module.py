@@ -1,0 +1,232 @@
+"""What layers and networks have in common."""
+
+import contextlib
+import functools
+import re
+import threading
+
+
+from .._apply import tapes
+from ..array import Kept, _target as target
+from ..errors import InvalidArgumentError
+from ..function import Function
+from ..graph import suspended, tracing
+from ..variable import Variable
+from . import init
+
+_lock = threading.Lock()
+_counts = {}  # of modules by the names of their classes
+_mode = threading.local()
+
+
+def is_training():
+    """Whether layers do what they do while a network learns: dropout, statistics of the batch."""
+    return getattr(_mode, "training", False)
+
+
+@contextlib.contextmanager
+def training(on=True):
+    """Inside, networks learn: `with nn.training(): loss = ...`."""
+    before, _mode.training = is_training(), bool(on)
+    try:
+        yield
+    finally:
+        _mode.training = before
+
+
+def _new_name(kind):
+    """dense, dense_1, ..."""
+    base = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+    with _lock:
+        count = _counts[base] = _counts.get(base, -1) + 1
+    return f"{base}_{count}" if count else base
+
+
+class Module(Kept):
+    """A part of a network: a function with variables. Subclasses give `forward`; what they keep as attributes, in lists
+    and in dicts, is theirs.
+
+    `build(shape)`, where a class has one, makes the variables when the shape of the first input is known.
+    """
+
+    def __init__(self, name=None):
+        self.name = name or _new_name(type(self).__name__)
+
+    def forward(self, *inputs):
+        raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    def build(self, shape):
+        """Makes the variables for inputs of that shape."""
+
+    def __call__(self, *inputs, **named):
+        """What it gives of inputs. Outside of functions it runs as one plan for each shape."""
+        if tracing() is None and not tapes():
+            return self._function()(*inputs, **named)
+        if not vars(self).get("_built"):
+            self._build(getattr(inputs[0], "shape", None) if inputs else None)
+        made = self.forward(*inputs, **named)
+        self._gives = getattr(made, "shape", None)
+        return made
+
+    def _build(self, shape):
+        if shape is not None:
+            self.build(tuple(shape))
+        self._built = True
+
+    def _function(self):
+        """The Function that it is outside of others, for what layers do now."""
+        known = vars(self).setdefault("_functions", {})
+        mode = is_training()
+        if mode not in known:
+            def call(*inputs, **named):
+                with training(mode):
+                    return self(*inputs, **named)
+            call.__name__ = self._own_name()
+            known[mode] = Function(call)
+        return known[mode]
+
+    def lower(self, *inputs):
+        """The graph for these inputs: `.text`, `.save(path)`, `.plan()`."""
+        return self._function().lower(*inputs)
+
+    def _own_name(self):
+        return vars(self).get("name") or type(self).__name__
+
+    # ---- variables ----
+
+    def variable(self, name, shape, initial="zeros", fan_in=1, fan_out=1, dtype="float32", trainable=True):
+        """A variable of this module, for `build`: made where `to` said, named `dense_1/weight`."""
+        with suspended():
+            value = init.named(initial)(tuple(shape), fan_in, fan_out, dtype)
+            return Variable(value, f"{self._own_name()}/{name}", trainable, device=vars(self).get("_device") or target(None))
+
+    def _parts(self):
+        """Attributes that are variables, modules, or lists and dicts of them."""
+        for name, value in vars(self).items():
+            if name.startswith("_"):
+                continue
+            for own, each in _spread(name, value):
+                yield own, each
+
+    def modules(self):
+        """It and all that it is made of, each once."""
+        seen = []
+
+        def visit(module):
+            if any(each is module for each in seen):
+                return
+            seen.append(module)
+            for _, part in module._parts():
+                if isinstance(part, Module):
+                    visit(part)
+        visit(self)
+        return seen
+
+    @property
+    def is_open(self):
+        """Whether parts of it have no variables yet."""
+        return any(not vars(module).get("_built") for module in self.modules())
+
+    def named_parameters(self):
+        """Pairs of name and Variable, each once: `layers.0.weight`."""
+        seen, found = set(), []
+
+        def visit(module, prefix):
+            for name, part in module._parts():
+                if id(part) in seen:
+                    continue
+                seen.add(id(part))
+                if isinstance(part, Variable):
+                    found.append((prefix + name, part))
+                elif isinstance(part, Module):
+                    visit(part, f"{prefix}{name}.")
+        visit(self, "")
+        return found
+
+    def variables(self):
+        """All its variables, moving averages among them."""
+        return [variable for _, variable in self.named_parameters()]
+
+    def parameters(self):
+        """Its variables that are trainable."""
+        return [variable for variable in self.variables() if variable.trainable]
+
+    def to(self, device):
+        """Moves its variables, and those that it will make, to a device; gives the module itself. Functions that use them are
+        traced anew."""
+        for module in self.modules():
+            module._device = device
+        for variable in self.variables():
+            variable._move(device)
+        return self
+
+    def summary(self):
+        """Prints a line for each layer: what it gives, how many parameters, their bytes and devices."""
+        print(self._summary())
+
+    def _summary(self):
+        rows = [("layer", "gives", "parameters", "bytes", "device")]
+        layers = [module for module in self.modules() if not any(isinstance(part, Module) for _, part in module._parts())]
+        for layer in layers:
+            own = layer.variables()
+            gives = vars(layer).get("_gives")
+            built = vars(layer).get("_built")
+            rows.append((f"{layer._own_name()} ({type(layer).__name__})", str(list(gives)) if gives is not None else "?",
+                         f"{sum(each.size for each in own):,}" if built else "?",
+                         f"{sum(each.nbytes for each in own):,}" if built else "?",
+                         ", ".join(dict.fromkeys(repr(each.device) for each in own)) or "-"))
+        widths = [max(len(row[i]) for row in rows) for i in range(5)]
+        lines = ["  ".join(text.rjust(width) if 2 <= i <= 3 else text.ljust(width)
+                           for i, (text, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
+        lines.insert(1, "-" * max(map(len, lines)))
+        own = self.variables()
+        fixed = sum(each.size for each in own if not each.trainable)
+        lines.append(f"{self._own_name()}: {sum(each.size for each in own):,} parameters, {fixed:,} of them not trainable, "
+                     f"{sum(each.nbytes for each in own):,} bytes")
+        return "\n".join(lines)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._own_name()!r})"
+
+
+def _spread(name, value):
+    if isinstance(value, (Variable, Module)):
+        yield name, value
+    elif isinstance(value, (list, tuple)):
+        for i, each in enumerate(value):
+            yield from _spread(f"{name}.{i}", each)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _spread(f"{name}.{key}", each)
+
+
+class Sequential(Module):
+    """Layers one after the other: `Sequential(a, b)` or `Sequential([a, b])`. `net[i]` is a layer, `add` appends one."""
+
+    def __init__(self, *layers, name=None):
+        super().__init__(name)
+        self.layers = []
+        for layer in layers[0] if len(layers) == 1 and isinstance(layers[0], (list, tuple)) else layers:
+            self.add(layer)
+
+    def add(self, layer):
+        """Appends a layer: a Module, or a function of one array."""
+        if not callable(layer):
+            raise InvalidArgumentError(f"a layer is a Module or a function, got {layer!r}")
+        self.layers.append(layer)
+        vars(self).pop("_functions", None)
+        return self
+
+    def forward(self, x):
+        return functools.reduce(lambda value, layer: layer(value), self.layers, x)
+
+    def __getitem__(self, index):
+        return self.layers[index]
+
+    def __len__(self):
+        return len(self.layers)
+
+    def __iter__(self):
+        return iter(self.layers)
+
+

@@ -1,0 +1,28 @@
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy.typing as npt
+
+from .losses import Loss
+from .metrics import Metric
+from .nn.module import Module
+from .optim import Optimizer
+from .plan import Plan
+
+class History:
+    history: Dict[str, List[float]]
+    def __getitem__(self, name: str) -> List[float]: ...
+    def __contains__(self, name: str) -> bool: ...
+
+class Trainer:
+    net: Module
+    optimizer: Optimizer
+    seed: int
+    history: History
+    def __init__(self, net: Module, loss: Union[str, Loss] = "scce", optimizer: Union[str, Optimizer] = "adam",
+                 metrics: Sequence[Union[str, Metric]] = (), seed: int = 0, limit: Optional[Mapping[str, str]] = None,
+                 math: Optional[str] = None, **options: Any) -> None: ...
+    def fit(self, x: Any, y: Any, validation: Optional[Tuple[Any, Any]] = None, epochs: int = 1, batch: int = 32,
+            shuffle: bool = True, log_every: int = 50, progress: bool = True) -> History: ...
+    def evaluate(self, x: Any, y: Any, batch: int = 32) -> Dict[str, float]: ...
+    def predict(self, x: Any, batch: int = 32) -> npt.NDArray[Any]: ...
+    def plan(self, x: Any, y: Any) -> Plan: ...

@@ -1,0 +1,287 @@
+"""Variables: values that functions read, and give others.
+
+>>> w = gt.Variable(np.zeros((4, 2), np.float32), name="w")
+>>> @gt.function
+... def step(x):
+...     w.assign_add(x)
+...     return w + 0
+>>> step(x); w.numpy()
+
+Outside of functions a variable lies in the state of the process, `variables()`. A function that reads one or assigns it
+works on that; what it reads is what the variable holds at that point of the program.
+"""
+
+import collections
+import ctypes
+import math
+import threading
+
+from . import _apply, _c, _library, _runtime
+from ._operators import Operators, fixed
+from .array import Array, Reads, array, as_numpy, fit_number
+from .errors import InvalidArgumentError
+from .graph import Value, suspended, tracing
+from .plan import State
+
+_lock = threading.Lock()
+_state = None
+_taken = set()  # names
+_slots = collections.defaultdict(list)  # by variable, names of what optimizers keep for it
+_dead = collections.deque()  # names of variables that nobody has any more
+
+
+def variables():
+    """The State with all variables of the process, and with what optimizers keep for them: to look at, to save and to
+    load; and for sessions of plans that functions have made."""
+    global _state
+    if _state is None:
+        with _lock:
+            if _state is None:
+                _state = _Shared()
+    return _state
+
+
+def _bury():
+    """Takes variables out that nobody has; the lock is held."""
+    library = _library.runtime()
+    while _dead:
+        name = _dead.popleft()
+        for each in [name, *_slots.pop(name, ())]:
+            library.gantry_state_remove(_state._handle, each.encode())
+            _taken.discard(each)
+
+
+def extended(plan, used):
+    """The state of the process, with those variables of a plan that its graph has added to the ones it uses."""
+    state = variables()
+    with _lock:
+        _bury()
+        state.extend(plan)
+        for name in (each["name"] for each in plan.description.get("variables", ()) if each["name"] not in used):
+            owner = max((each for each in used if name.startswith(each + "/")), key=len, default=None)
+            if owner is not None and name not in _slots[owner]:
+                _slots[owner].append(name)
+                _taken.add(name)
+    return state
+
+
+def unique(name):
+    """The name, with a number behind it where it is taken; it is taken from then on. The lock is held."""
+    made, count = name, 0
+    while made in _taken:
+        count += 1
+        made = f"{name}_{count}"
+    _taken.add(made)
+    return made
+
+
+class _Shared(State):
+    """The state of the process, in which variables come and go while others look."""
+
+    @property
+    def variables(self):
+        with _lock:
+            return super().variables
+
+    def __getitem__(self, name):
+        with _lock:
+            return super().__getitem__(name)
+
+
+class Variable(Reads, Operators):
+    """A typed value that outlives runs: `shape`, `dtype`, `device`, `name`, `trainable`.
+
+    value      what it holds at first: an Array, NumPy array, number or nested list; its type and shape stay
+    name       in logs and files; "w_1" where "w" is taken
+    trainable  whether networks count it among what an optimizer changes
+    device     where it lives; else where the value is, or where new arrays are made
+
+    In operators and ops it stands for its value. InvalidArgumentError for a value that is known only when a function
+    runs.
+    """
+
+    __slots__ = ("name", "trainable", "_shape", "_dtype", "_device", "__weakref__")
+    __array_priority__ = 100
+    shape, dtype, device = fixed("shape", "another variable"), fixed("dtype", "another variable"), fixed("device", "to")
+
+    def __init__(self, value, name=None, trainable=True, device=None):
+        self.name = None  # nothing to give back yet
+        if isinstance(value, Value):
+            raise InvalidArgumentError(f"a variable starts with {value!r}, which is not known while a function is traced; "
+                                       "make it with a value that is known, and assign this one")
+        with suspended():
+            made = value.read() if isinstance(value, Reads) else value
+            made = made.to(device) if isinstance(made, Array) and device is not None else \
+                made if isinstance(made, Array) else array(made, device=device)
+        self.trainable, self._shape, self._dtype, self._device = bool(trainable), made.shape, made.dtype, made.device
+        state = variables()
+        with _lock:
+            _bury()
+            name = unique(name or "variable")
+            try:
+                _library.check(state._library.gantry_state_add(state._handle, name.encode(), made._handle))
+            except BaseException:
+                _taken.discard(name)
+                raise
+        self.name = name
+
+    def __del__(self, _may_release=_runtime.may_release):
+        if getattr(self, "name", None) is None or not _may_release():
+            return
+        _dead.append(self.name)
+        if _lock.acquire(blocking=False):
+            try:
+                _bury()
+            finally:
+                _lock.release()
+
+    @property
+    def ndim(self):
+        return len(self._shape)
+
+    @property
+    def size(self):
+        return math.prod(self._shape)
+
+    @property
+    def nbytes(self):
+        return self.size * self._dtype.itemsize
+
+    def __len__(self):
+        if not self._shape:
+            raise TypeError("a scalar has no length")
+        return self._shape[0]
+
+    def __repr__(self):
+        return f"Variable({self.name!r}, {self._dtype}{list(self._shape)}, device={self._device!r})"
+
+    # ---- reading and assigning ----
+
+    def read(self):
+        """What it holds now: in a function a value of its graph, else an Array of its own."""
+        if _apply.tapes():
+            return _heard(self)
+        return self._read()
+
+    def _read(self):
+        graph = tracing()
+        if graph is not None:
+            return graph.read(self)
+        state, handle = variables(), ctypes.c_void_p()
+        with _lock:
+            _library.check(state._library.gantry_state_array(state._handle, self.name.encode(), ctypes.byref(handle)))
+        return Array._wrap(handle.value, self._shape, self._dtype, self._device)
+
+    value = property(read)
+
+    def assign(self, value):
+        """Gives it another value, of its type and shape; a number fills it."""
+        for tape in _apply.tapes():
+            tape.forget(self)
+        graph = tracing()
+        if graph is not None:
+            graph.assign(self, value)
+            return self
+        if isinstance(value, Value):
+            raise InvalidArgumentError(f"{value!r} is of a function that has been traced; return it from there")
+        values, kind = as_numpy(value, None if hasattr(value, "dtype") else self._dtype)
+        if values.shape != self._shape and not hasattr(value, "dtype") and not values.shape:
+            values, kind = as_numpy(_filled(self, value))
+        self._check(kind, values.shape)
+        state = variables()
+        with _lock:
+            _library.check(state._library.gantry_state_write(state._handle, self.name.encode(), values.ctypes.data,
+                                                             values.nbytes))
+        return self
+
+    def assign_add(self, value):
+        """Adds a value of its type and shape, or a number."""
+        for tape in _apply.tapes():
+            tape.forget(self)
+        graph = tracing()
+        if graph is not None:
+            graph.assign(self, value, add=True)
+            return self
+        return self.assign(self.read() + value)
+
+    def assign_sub(self, value):
+        """Takes off a value of its type and shape, or a number."""
+        return self.assign(self.read() - value)
+
+    def _check(self, dtype, shape):
+        if (dtype, tuple(shape)) != (self._dtype, self._shape):
+            raise InvalidArgumentError(f"variable '{self.name}' is {self._dtype}{list(self._shape)}, and is assigned "
+                                       f"{dtype}{list(shape)}")
+
+    # ---- as a value ----
+
+    def numpy(self):
+        """The value as a NumPy array of its own."""
+        return self.read().numpy()
+
+    def __array__(self, dtype=None, copy=None):
+        return self.read().__array__(dtype, copy)
+
+    def item(self):
+        return self.read().item()
+
+    def tolist(self):
+        return self.read().tolist()
+
+    def to(self, device):
+        """The value on a device, as an Array; a network's variables move by `net.to`."""
+        return self.read().to(device)
+
+    def _move(self, device):
+        """Moves it, with what optimizers keep for it, to a device. Functions that use it are traced anew."""
+        state = variables()
+        moved = [(name, state[name].to(device)) for name in [self.name, *_slots.get(self.name, ())]]
+        if moved[0][1].device == self._device:
+            return
+        with _lock:
+            for name, value in moved:
+                _library.check(state._library.gantry_state_remove(state._handle, name.encode()))
+                _library.check(state._library.gantry_state_add(state._handle, name.encode(), value._handle))
+        self._device = moved[0][1].device
+        _runtime.version += 1
+
+    def __float__(self):
+        return float(self.read())
+
+    def __int__(self):
+        return int(self.read())
+
+    def __bool__(self):
+        return bool(self.read())
+
+
+def _heard(variable):
+    """The value that all tapes of this thread know for the variable's."""
+    tapes = _apply.tapes()
+    known = [tape._now[variable] for tape in tapes if variable in tape._now]
+    value = known[-1] if known else variable._read()
+    for tape in tapes:
+        if variable not in tape._now:
+            tape._read(variable, value)
+    return value
+
+
+def _filled(variable, number):
+    from .math import full_like
+    return full_like(variable.read(), fit_number(number, variable.dtype))
+
+
+def _as_value(name):
+    def method(self, *args, **kwargs):
+        return getattr(self.read(), name)(*args, **kwargs)
+    method.__name__ = name
+    return method
+
+
+# What an array can do, a variable can with its value.
+for _name in vars(Operators):
+    if _name not in ("__slots__", "__module__", "__doc__", "__hash__", "__setitem__", "__delitem__", "T") and \
+            callable(getattr(Operators, _name)):
+        setattr(Variable, _name, _as_value(_name))
+Variable.__hash__ = object.__hash__
+Variable.T = property(lambda self: self.read().T)

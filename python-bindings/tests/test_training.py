@@ -1,0 +1,735 @@
+"""Variables, gradients, layers, losses, metrics, optimizers and fit: against NumPy's and PyTorch's arithmetic."""
+
+import contextlib
+import gc
+import io
+import unittest
+
+import numpy as np
+
+import gantry as gt
+from gantry import losses, metrics, nn, optim
+from tests.support import HAS_COMPILER, NEEDS_COMPILER
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+RANDOM = np.random.default_rng(7)
+
+
+def rand(*shape, dtype=np.float64):
+    return RANDOM.standard_normal(shape).astype(dtype)
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Variables(unittest.TestCase):
+    def test_at_once_and_in_functions(self):
+        w = gt.Variable(np.arange(3, dtype=np.float32), name="w3")
+        self.assertEqual((w.shape, w.dtype, w.nbytes, len(w)), ((3,), "float32", 12, 3))
+        np.testing.assert_array_equal((1 + w * 2).numpy(), [1, 3, 5])
+        np.testing.assert_array_equal(w[1:].numpy(), [1, 2])
+        np.testing.assert_array_equal((w @ w).numpy(), 5)
+
+        @gt.function
+        def step(x):
+            before = w + 0
+            w.assign_add(x)
+            after = w * 1
+            w.assign(after * 2)
+            return before, after, w
+
+        before, after, last = step(gt.ones(3))
+        np.testing.assert_array_equal(before.numpy(), [0, 1, 2])
+        np.testing.assert_array_equal(after.numpy(), [1, 2, 3])
+        np.testing.assert_array_equal(last.numpy(), [2, 4, 6])
+        np.testing.assert_array_equal(w.numpy(), [2, 4, 6])
+        w.assign(0)
+        w.assign_add([1, 2, 3])
+        np.testing.assert_array_equal(step(gt.ones(3))[0].numpy(), [1, 2, 3])
+
+    def test_branches_and_loops(self):
+        n = gt.Variable(np.int64(0), name="count")
+
+        @gt.function
+        def count(x):
+            gt.cond(gt.sum(x) > 0, lambda: (n.assign_add(1), x)[1], lambda: x)
+            return gt.while_loop(lambda i: i < 3, lambda i: (n.assign_add(10), i + 1)[1], gt.sum(x).astype("int32") * 0)
+
+        count(gt.ones(2))
+        self.assertEqual(int(n), 31)
+        count(-gt.ones(2))
+        self.assertEqual(int(n), 61)
+
+    def test_names_are_unique_and_free_again(self):
+        a, b = gt.Variable(1.0, name="same"), gt.Variable(2.0, name="same")
+        self.assertEqual((a.name, b.name), ("same", "same_1"))
+        self.assertEqual(float(gt.variables()["same_1"]), 2.0)
+        del a
+        gc.collect()
+        self.assertNotIn("same", gt.variables())
+        self.assertEqual(gt.Variable(3.0, name="same").name, "same")
+
+    def test_a_function_keeps_what_it_uses(self):
+        def make():
+            w = gt.Variable(5.0, name="kept")
+            return gt.function(lambda x: w * x)
+        f = make()
+        f(gt.array(1.0))
+        gc.collect()
+        other = gt.Variable(np.zeros(1000), name="other")
+        self.assertEqual(float(f(gt.array(2.0))), 10.0)
+        self.assertEqual(other.name, "other")
+
+    def test_moves_with_what_optimizers_keep(self):
+        layer = nn.Dense(2)
+        x, y = gt.ones(4, 3), gt.zeros(4, 2)
+        step = gt.value_and_grad(lambda x, y: losses.mse(y, layer(x)), wrt=layer)
+        adam = optim.Adam(0.1)
+        adam.apply(layer, step(x, y)[1])
+        slot = gt.variables()[layer.weight.name + "/" + adam.name + "/m"].numpy()
+        layer.to("GPU:1")
+        self.assertEqual((layer.weight.device, layer.bias.device), (gt.gpu(1), gt.gpu(1)))
+        moved = gt.variables()[layer.weight.name + "/" + adam.name + "/m"]
+        self.assertEqual(moved.device, gt.gpu(1))
+        np.testing.assert_array_equal(moved.numpy(), slot)
+        before = layer.weight.numpy()
+        adam.apply(layer, step(x, y)[1])
+        self.assertTrue((layer.weight.numpy() != before).all())
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Gradients(unittest.TestCase):
+    def test_arguments_by_place_and_name(self):
+        x, y = rand(3), rand(3)
+        f = lambda x, y: gt.sum(x * x * y)
+        value, slope = gt.value_and_grad(f)(x, y)
+        np.testing.assert_allclose(value.numpy(), (x * x * y).sum(), rtol=1e-14)
+        np.testing.assert_allclose(slope.numpy(), 2 * x * y, rtol=1e-14)
+        for wrt in ((0, "y"), ("x", -1), (0, 1)):
+            a, b = gt.grad(f, wrt=wrt)(x, y)
+            np.testing.assert_allclose(a.numpy(), 2 * x * y, rtol=1e-14)
+            np.testing.assert_allclose(b.numpy(), x * x, rtol=1e-14)
+        np.testing.assert_allclose(gt.grad(f, wrt="y")(x, y=y).numpy(), x * x, rtol=1e-14)
+
+    def test_structures_and_aux(self):
+        given = {"a": rand(2), "b": [rand(2), rand(2)]}
+        f = lambda tree, n: (gt.sum(tree["a"] * tree["b"][0]) + gt.sum(tree["b"][1]), (n + 1, tree["a"] * 2))
+        (loss, (n, twice)), slopes = gt.value_and_grad(f, has_aux=True)(given, 3)
+        self.assertEqual((int(n), set(slopes)), (4, {"a", "b"}))
+        np.testing.assert_array_equal(twice.numpy(), given["a"] * 2)
+        np.testing.assert_array_equal(slopes["a"].numpy(), given["b"][0])
+        np.testing.assert_array_equal(slopes["b"][1].numpy(), [1, 1])
+        self.assertAlmostEqual(float(loss), float((given["a"] * given["b"][0]).sum() + given["b"][1].sum()), 12)
+
+    def test_variables_twice_and_assigned_inside(self):
+        w = gt.Variable(np.float64(3), name="twice")
+
+        def f(x):
+            first = w * w * x
+            w.assign(w * 2)          # on a way: what is read after it depends on the old value
+            return first + w * x
+
+        value, slope = gt.value_and_grad(f, wrt=w)(np.float64(5))
+        self.assertEqual((float(value), float(slope), float(w)), (45 + 30, 2 * 3 * 5 + 2 * 5, 6))
+
+    def test_second_derivatives_and_stop(self):
+        x = rand(4)
+        self.assertEqual(gt.grad(lambda x: gt.sum(gt.stop_gradient(x) * x))(x).numpy().tolist(), x.tolist())
+        slope = lambda x: gt.sum(gt.grad(lambda x: gt.sum(gt.sin(x) * x))(x))
+        np.testing.assert_allclose(gt.grad(slope)(x).numpy(), 2 * np.cos(x) - x * np.sin(x), rtol=1e-12)
+
+    def test_vjp(self):
+        a, x, d = rand(3, 4), rand(4), rand(3)
+        value, pull = gt.vjp(lambda a, x: gt.matmul(a, x), a, x)
+        np.testing.assert_allclose(value.numpy(), a @ x, rtol=1e-12)
+        left, right = pull(gt.array(d))
+        np.testing.assert_allclose(left.numpy(), np.outer(d, x), rtol=1e-12)
+        np.testing.assert_allclose(right.numpy(), a.T @ d, rtol=1e-12)
+        inside = gt.function(lambda a, x, d: gt.vjp(lambda a, x: gt.matmul(a, x), a, x)[1](d))
+        np.testing.assert_array_equal(inside(a, x, d)[1].numpy(), right.numpy())
+
+    def test_unused_is_zero_when_asked(self):
+        a, b = gt.grad(lambda x, y: gt.sum(x), wrt=(0, 1), allow_unused=True)(rand(2), rand(3))
+        self.assertEqual((a.numpy().tolist(), b.numpy().tolist()), ([1, 1], [0, 0, 0]))
+
+    def test_frozen_and_tied(self):
+        tied = nn.Embedding(5, 3, dtype="float64")
+        first, middle = nn.Dense(4, dtype="float64"), nn.Dense(3, dtype="float64")
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tied, self.first, self.middle = tied, first, middle
+
+            def forward(self, ids):
+                return gt.matmul(self.middle(self.first(self.tied(ids))), gt.transpose(self.tied.weight, (1, 0)))
+
+        net, ids = Net(), np.array([0, 3, 3], np.int32)
+        net(ids)
+        middle.weight.trainable = middle.bias.trainable = False
+        _, slopes = gt.value_and_grad(lambda ids: gt.sum(net(ids) * net(ids)), wrt=net)(ids)
+        self.assertEqual(set(slopes), {"tied.weight", "first.weight", "first.bias"})
+        table, h = tied.weight.numpy(), 1e-6
+        value = lambda: float(gt.sum(net(ids) * net(ids)))
+        for at in ((0, 0), (3, 1), (1, 2)):
+            moved = table.copy()
+            moved[at] += h
+            tied.weight.assign(moved)
+            above = value()
+            moved[at] -= 2 * h
+            tied.weight.assign(moved)
+            self.assertAlmostEqual((above - value()) / (2 * h), slopes["tied.weight"].numpy()[at], 6)
+            tied.weight.assign(table)
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Tapes(unittest.TestCase):
+    def test_at_once(self):
+        w, x = gt.Variable(rand(3), name="taped"), gt.array(rand(3))
+        with gt.GradientTape() as tape:
+            y = w * x
+            loss = gt.sum(gt.sin(y) * w)
+        before = w.numpy()
+        w.assign(0)  # what it was when it was read stays
+        slope, dx, dy = tape.gradient(loss, [w, x, y])
+        a, b = before, x.numpy()
+        np.testing.assert_allclose(slope.numpy(), np.sin(a * b) + a * b * np.cos(a * b), rtol=1e-12)
+        np.testing.assert_allclose(dx.numpy(), a * a * np.cos(a * b), rtol=1e-12)
+        np.testing.assert_allclose(dy.numpy(), a * np.cos(a * b), rtol=1e-12)
+
+    def test_read_between_assignments(self):
+        w = gt.Variable(np.float64(3))
+        with gt.GradientTape() as tape:
+            first = w * w
+            w.assign(5)
+            loss = first + w * 7
+        self.assertEqual(float(tape.gradient(loss, w)), 2 * 3 + 7)
+
+    def test_in_a_function_and_with_networks(self):
+        net, x = nn.Sequential(nn.Dense(4, "tanh", dtype="float64"), nn.Dense(1, dtype="float64")), rand(5, 3)
+        net(x)
+        _, expected = gt.value_and_grad(lambda x: gt.sum(net(x)), wrt=net)(x)
+
+        def taped(x):
+            with gt.GradientTape() as tape:
+                loss = gt.sum(net(x))
+            return tape.gradient(loss, net.parameters())
+        for run in (taped, gt.function(taped)):
+            for slope, known in zip(run(gt.array(x)), expected.values()):
+                np.testing.assert_allclose(slope.numpy(), known.numpy(), rtol=1e-12)
+
+    def test_ever_new_arrays_are_one_function(self):
+        from gantry import tape as module
+        before = len(module._functions)
+        for _ in range(3):
+            x = gt.array(rand(4))
+            with gt.GradientTape() as tape:
+                loss = gt.sum(x * x * 3.5)
+            np.testing.assert_allclose(tape.gradient(loss, x).numpy(), 7 * x.numpy(), rtol=1e-12)
+        self.assertEqual(len(module._functions), before + 1)
+
+    def test_refused(self):
+        x = gt.array(rand(2))
+        with gt.GradientTape() as outer, gt.GradientTape() as tape:
+            loss = gt.sum(x * x)
+            with self.assertRaisesRegex(gt.GantryError, "a tape cannot record the gradients of another one"):
+                tape.gradient(loss, x)
+        with self.assertRaisesRegex(gt.GantryError, "the tape has not recorded how"):
+            outer.gradient(gt.sum(x), x)
+        with self.assertRaisesRegex(gt.GantryError, "the loss does not depend on"):
+            outer.gradient(loss, gt.array(rand(2)))
+
+        def loop(x):
+            with gt.GradientTape():
+                return gt.while_loop(lambda s: s < 9.0, lambda s: s * 2, x)
+        with self.assertRaisesRegex(gt.GantryError, "a tape cannot record gantry.while_loop in a function"):
+            gt.function(loop)(np.float32(1))
+
+
+# ---- optimizers: the formulas once more, in NumPy ----
+
+def sgd(w, g, t, s, rate, momentum=0, nesterov=False, dampening=0):
+    s["b"] = momentum * s.get("b", 0) + (1 - dampening) * g
+    return w - rate * (g + momentum * s["b"] if nesterov else s["b"])
+
+
+def keras_sgd(w, g, t, s, rate, momentum=0, nesterov=False):
+    s["b"] = momentum * s.get("b", 0) - rate * g
+    return w + (momentum * s["b"] - rate * g if nesterov else s["b"])
+
+
+def adam(w, g, t, s, rate, epsilon=1e-8, epsilon_hat=0, amsgrad=False, decay=0, l2=0):
+    g = g + l2 * w
+    w = w * (1 - rate * decay)
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["v"] = 0.999 * s.get("v", 0) + (1 - 0.999) * g * g
+    s["x"] = np.maximum(s.get("x", 0), s["v"]) if amsgrad else s["v"]
+    if epsilon_hat:  # as Keras writes it
+        return w - rate * np.sqrt(1 - 0.999 ** t) / (1 - 0.9 ** t) * s["m"] / (np.sqrt(s["x"]) + epsilon_hat)
+    return w - rate * (s["m"] / (1 - 0.9 ** t)) / (np.sqrt(s["x"] / (1 - 0.999 ** t)) + epsilon)
+
+
+def nadam(w, g, t, s, rate):
+    u, u1 = 0.9 * (1 - 0.5 * 0.96 ** t), 0.9 * (1 - 0.5 * 0.96 ** (t + 1))
+    s["p"] = s.get("p", 1) * u
+    s["m"] = s.get("m", 0) + (g - s.get("m", 0)) * 0.1
+    s["v"] = s.get("v", 0) + (g * g - s.get("v", 0)) * (1 - 0.999)
+    m = u1 * s["m"] / (1 - s["p"] * u1) + (1 - u) * g / (1 - s["p"])
+    return w - m * rate / (np.sqrt(s["v"] / (1 - 0.999 ** t)) + 1e-7)
+
+
+def adamax(w, g, t, s, rate, keras=False):
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["u"] = np.maximum(0.999 * s.get("u", 0), np.abs(g) + (0 if keras else 1e-8))
+    return w - rate * s["m"] / ((1 - 0.9 ** t) * (s["u"] + (1e-7 if keras else 0)))
+
+
+def rmsprop(w, g, t, s, rate, momentum=0, centered=False, keras=False):
+    rho = 0.9 if keras else 0.99
+    s["v"] = rho * s.get("v", 0) + (1 - rho) * g * g
+    s["a"] = rho * s.get("a", 0) + (1 - rho) * g
+    under = s["v"] - (s["a"] ** 2 if centered else 0)
+    step = g / np.sqrt(under + 1e-7) if keras else g / (np.sqrt(under) + 1e-8)
+    s["b"] = momentum * s.get("b", 0) + step
+    return w - rate * s["b"]
+
+
+def adagrad(w, g, t, s, rate, keras=False, rate_decay=0):
+    s["a"] = s.get("a", 0.1 if keras else 0) + g * g
+    if keras:
+        return w - rate * g / np.sqrt(s["a"] + 1e-7)
+    return w - rate / (1 + (t - 1) * rate_decay) * g / (np.sqrt(s["a"]) + 1e-10)
+
+
+def adadelta(w, g, t, s, rate):
+    s["a"] = 0.9 * s.get("a", 0) + 0.1 * g * g
+    step = np.sqrt(s.get("d", 0) + 1e-6) / np.sqrt(s["a"] + 1e-6) * g
+    s["d"] = 0.9 * s.get("d", 0) + 0.1 * step * step
+    return w - rate * step
+
+
+def lion(w, g, t, s, rate, decay=0):
+    m = s.get("m", 0)
+    s["m"] = 0.99 * m + 0.01 * g
+    return w - rate * (np.sign(0.9 * m + 0.1 * g) + decay * w)
+
+
+RULES = [
+    ("sgd", lambda: optim.SGD(0.01), sgd, {}),
+    ("momentum", lambda: optim.SGD(0.01, 0.9), sgd, {"momentum": 0.9}),
+    ("dampened", lambda: optim.SGD(0.01, 0.9, dampening=0.5), sgd, {"momentum": 0.9, "dampening": 0.5}),
+    ("nesterov", lambda: optim.SGD(0.01, 0.9, nesterov=True), sgd, {"momentum": 0.9, "nesterov": True}),
+    ("keras momentum", lambda: optim.KerasSGD(0.01, 0.9), keras_sgd, {"momentum": 0.9}),
+    ("keras nesterov", lambda: optim.KerasSGD(0.01, 0.9, nesterov=True), keras_sgd, {"momentum": 0.9, "nesterov": True}),
+    ("adam", lambda: optim.Adam(0.01), adam, {}),
+    ("keras adam", lambda: optim.Adam(0.01, epsilon=0.0, epsilon_hat=1e-7), adam, {"epsilon_hat": 1e-7}),
+    ("amsgrad", lambda: optim.Adam(0.01, amsgrad=True), adam, {"amsgrad": True}),
+    ("adam l2", lambda: optim.Adam(0.01, l2=0.1), adam, {"l2": 0.1}),
+    ("adamw", lambda: optim.AdamW(0.01), adam, {"decay": 0.01}),
+    ("nadam", lambda: optim.Nadam(0.01), nadam, {}),
+    ("adamax", lambda: optim.Adamax(0.01), adamax, {}),
+    ("keras adamax", lambda: optim.Adamax(0.01, epsilon=1e-7, epsilon_inside=0.0), adamax, {"keras": True}),
+    ("rmsprop", lambda: optim.RMSprop(0.01), rmsprop, {}),
+    ("rmsprop centered", lambda: optim.RMSprop(0.01, momentum=0.5, centered=True), rmsprop, {"momentum": 0.5, "centered": True}),
+    ("keras rmsprop", lambda: optim.RMSprop(0.01, 0.9, 0.5, epsilon=0.0, epsilon_inside=1e-7), rmsprop, {"momentum": 0.5, "keras": True}),
+    ("adagrad", lambda: optim.Adagrad(0.01, rate_decay=0.1), adagrad, {"rate_decay": 0.1}),
+    ("keras adagrad", lambda: optim.Adagrad(0.01, 0.0, 1e-7, initial=0.1), adagrad, {"keras": True}),
+    ("adadelta", lambda: optim.Adadelta(1.0), adadelta, {}),
+    ("lion", lambda: optim.Lion(0.01), lion, {}),
+    ("lion decay", lambda: optim.Lion(0.01, decay=0.1), lion, {"decay": 0.1}),
+]
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Optimizers(unittest.TestCase):
+    def test_a_thousand_steps(self):
+        """Each rule in f64, fed with gradients of many sizes, zeros among them."""
+        gradients = rand(1000, 7) * np.exp(rand(1000, 1))
+        gradients[:, 6] = 0
+        start = rand(7)
+        for name, make, formula, options in RULES:
+            with self.subTest(name), gt.device("CPU:0"):
+                w, optimizer = gt.Variable(start, name="rule"), make()
+                expected, slots, worst = start.copy(), {}, 0.0
+                rate = 1.0 if name == "adadelta" else 0.01
+                for t, g in enumerate(gradients, 1):
+                    optimizer.apply(w, gt.array(g))
+                    expected = formula(expected, g, t, slots, rate, **options)
+                    if t in (1, 2, 10, 100, 1000):
+                        worst = max(worst, np.abs(w.numpy() - expected).max() / np.abs(expected).max())
+                self.assertLess(worst, 1e-12)
+
+    def test_only_what_is_needed_is_kept(self):
+        w = gt.Variable(rand(3), name="lean")
+        for make, count in ((lambda: optim.SGD(0.1), 0), (lambda: optim.SGD(0.1, 0.9), 1), (lambda: optim.Adam(), 2),
+                            (lambda: optim.Adam(amsgrad=True), 3), (lambda: optim.RMSprop(), 1), (lambda: optim.Nadam(), 3)):
+            optimizer = make()
+            optimizer.apply(w, gt.array(rand(3)))
+            kept = [name for name in gt.variables() if name.startswith(f"{w.name}/{optimizer.name}/")]
+            self.assertEqual(len(kept), count, kept)
+
+    def test_narrow_weights(self):
+        for dtype in ("float16", "bfloat16", "float32"):
+            start = rand(5, dtype=np.float32)
+            w = gt.Variable(gt.array(start, dtype=dtype), name="narrow")
+            first = w.read()._shown().astype(np.float64)
+            adam_ = optim.Adam(0.125)
+            adam_.apply(w, gt.array(np.ones(5, np.float32), dtype=dtype))
+            self.assertEqual(w.dtype, dtype)
+            np.testing.assert_allclose(w.read()._shown().astype(np.float64), first - 0.125, rtol=1e-2 if dtype != "float32" else 1e-6)
+            self.assertEqual(gt.variables()[f"{w.name}/{adam_.name}/m"].dtype, "float32")
+
+    def test_schedules(self):
+        at = lambda schedule, *steps: [float(gt.function(lambda t: schedule(t))(np.float64(step))) for step in steps]
+        np.testing.assert_allclose(at(optim.piecewise([2, 5], [1.0, 0.5, 0.1]), 0, 2, 3, 5, 6), [1, 1, 0.5, 0.5, 0.1])
+        np.testing.assert_allclose(at(optim.polynomial(1.0, 10, 0.2, 2.0), 0, 5, 10, 20), [1, 0.4, 0.2, 0.2])
+        np.testing.assert_allclose(at(optim.exponential(1.0, 10, 0.5), 0, 5, 20), [1, 0.5 ** 0.5, 0.25])
+        np.testing.assert_allclose(at(optim.exponential(1.0, 10, 0.5, True), 9, 10, 25), [1, 0.5, 0.25])
+        np.testing.assert_allclose(at(optim.cosine(1.0, 10), 0, 5, 10, 11), [1, 0.5, 0, 0], atol=1e-15)
+        np.testing.assert_allclose(at(optim.warm_up(4, optim.constant(2.0)), 0, 1, 4, 9), [0, 0.5, 2, 2])
+        np.testing.assert_allclose(at(optim.one_cycle(1.0, 100), 0, 30, 100), [0.04, 1, 4e-6], atol=1e-12)
+        w, sgd_ = gt.Variable(np.float64(0)), optim.SGD(optim.exponential(1.0, 1, 0.5))
+        for _ in range(3):
+            sgd_.apply(w, gt.array(np.float64(1)))
+        self.assertAlmostEqual(float(w), -1.75, 12)
+
+    def test_clipping(self):
+        g, h = np.array([3.0, -4.0]), np.array([12.0])
+        for options, a, b in (({"clip_value": 2.0}, [2, -2], [2]), ({"clip_norm": 1.0}, [0.6, -0.8], [1]), ({"clip_norm": 100.0}, g, h),
+                              ({"clip_global_norm": 6.5}, g / 2, h / 2)):
+            v, w = gt.Variable(np.zeros(2)), gt.Variable(np.zeros(1))
+            optim.SGD(1.0, **options).apply([v, w], [gt.array(g), gt.array(h)])
+            np.testing.assert_allclose(-v.numpy(), a, rtol=1e-6)
+            np.testing.assert_allclose(-w.numpy(), b, rtol=1e-6)
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class AgainstPyTorch(unittest.TestCase):
+    """Values and gradients in f64."""
+
+    def check(self, ours, theirs, *arrays, rtol=1e-10):
+        tensors = [torch.tensor(a, requires_grad=True) for a in arrays]
+        expected = theirs(*tensors)
+        expected.backward()
+        value, slopes = gt.value_and_grad(ours, wrt=tuple(range(len(arrays))))(*arrays)
+        np.testing.assert_allclose(value.numpy(), expected.detach().numpy(), rtol=rtol)
+        for slope, tensor in zip(slopes, tensors):
+            np.testing.assert_allclose(slope.numpy(), tensor.grad.numpy(), rtol=rtol, atol=rtol * float(tensor.grad.abs().max()))
+
+    def test_losses(self):
+        F = torch.nn.functional
+        x, y, ids = rand(17, 5), rand(17, 5), RANDOM.integers(0, 5, 17)
+        p = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+        q = np.exp(y) / np.exp(y).sum(1, keepdims=True)
+        bits, t = (y > 0).astype(np.float64), torch.tensor
+        self.check(lambda x: losses.mse(y, x), lambda x: F.mse_loss(x, t(y)), x)
+        self.check(lambda x: losses.mae(y, x), lambda x: F.l1_loss(x, t(y)), x)
+        self.check(lambda x: losses.huber(y, x, 0.7), lambda x: F.huber_loss(x, t(y), delta=0.7), x)
+        self.check(lambda x: losses.log_cosh(y, x), lambda x: torch.log(torch.cosh(x - t(y))).mean(), x)
+        self.check(lambda x: losses.bce(bits, x, from_logits=True), lambda x: F.binary_cross_entropy_with_logits(x, t(bits)), x)
+        self.check(lambda p: losses.bce(bits, p), lambda p: F.binary_cross_entropy(p, t(bits)), p)
+        self.check(lambda x: losses.scce(ids, x, from_logits=True), lambda x: F.cross_entropy(x, t(ids)), x)
+        self.check(lambda x: losses.scce(ids, x, from_logits=True, smoothing=0.1), lambda x: F.cross_entropy(x, t(ids), label_smoothing=0.1), x)
+        self.check(lambda x: losses.scce(ids, x, from_logits=True, ignored=2), lambda x: F.cross_entropy(x, t(ids), ignore_index=2), x)
+        self.check(lambda p: losses.scce(ids, p), lambda p: F.nll_loss(torch.log(p), t(ids)), p)
+        self.check(lambda x: losses.cce(q, x, from_logits=True), lambda x: F.cross_entropy(x, t(q)), x)
+        self.check(lambda x: losses.nll(ids, x), lambda x: F.nll_loss(x, t(ids)), x)
+        self.check(lambda p: losses.kl(q, p), lambda p: F.kl_div(torch.log(p), t(q), reduction="batchmean"), p)
+        self.check(lambda x: losses.hinge(np.sign(y), x), lambda x: F.relu(1 - t(np.sign(y)) * x).mean(), x)
+        self.check(lambda x: losses.cosine(y, x), lambda x: -F.cosine_similarity(x, t(y)).mean(), x)
+
+    def test_extremes_of_logits(self):
+        x = np.array([[1000.0, -1000.0], [-1000.0, 1000.0]])
+        self.assertEqual(float(losses.scce(np.array([0, 1]), x, from_logits=True)), 0)
+        self.assertEqual(float(losses.scce(np.array([1, 0]), x, from_logits=True)), 2000)
+        self.assertEqual(float(losses.bce(np.array([[1.0, 0], [0, 1]]), x, from_logits=True)), 0)
+
+    def layer(self, layer, theirs, x, rename=lambda name, w: w, training=False, rtol=1e-10):
+        """A layer and PyTorch's with the same parameters: outputs, and gradients of a weighted sum of them."""
+        with nn.training(training):
+            layer(x)
+            for name, parameter in theirs.named_parameters():
+                own = getattr(layer, {"weight": "scale" if hasattr(layer, "scale") else "weight"}.get(name, name))
+                own.assign(rename(name, parameter.detach().numpy()))
+            for name in ("mean", "variance"):
+                if hasattr(layer, name):
+                    getattr(layer, name).assign(0 if name == "mean" else 1)
+            theirs.train(training)
+            first = lambda a: np.moveaxis(a, -1, 1) if a.ndim > 2 else a
+            tensor = torch.tensor(first(x).copy(), requires_grad=True)
+            expected = theirs(tensor)
+            weights = rand(*expected.shape)
+            (expected * torch.tensor(weights)).sum().backward()
+            last = lambda a: np.moveaxis(a, 1, -1) if a.ndim > 2 else a
+
+            def f(x):
+                y = layer(x)
+                return gt.sum(y * last(weights)), y
+            (_, y), (dx, own) = gt.value_and_grad(f, wrt=(0, layer), has_aux=True)(x)
+        close = lambda a, b: np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.abs(b).max())
+        close(y.numpy(), last(expected.detach().numpy()))
+        close(dx.numpy(), last(tensor.grad.numpy()))
+        for name, parameter in theirs.named_parameters():
+            key = {"weight": "scale" if hasattr(layer, "scale") else "weight"}.get(name, name)
+            close(own[key].numpy(), rename(name, parameter.grad.numpy()))
+
+    def test_layers(self):
+        wide = {"dtype": "float64"}
+        turn = lambda name, w: w.T if name == "weight" else w
+        self.layer(nn.Dense(4, **wide), torch.nn.Linear(3, 4).double(), rand(5, 3), turn)
+        self.layer(nn.Conv1D(6, 3, **wide), torch.nn.Conv1d(4, 6, 3).double(), rand(2, 11, 4))
+        self.layer(nn.Conv1D(6, 5, strides=2, padding=2, **wide), torch.nn.Conv1d(4, 6, 5, 2, 2).double(), rand(2, 11, 4))
+        self.layer(nn.Conv2D(6, (3, 2), strides=(2, 1), dilations=(1, 2), groups=2, **wide),
+                   torch.nn.Conv2d(4, 6, (3, 2), (2, 1), 0, (1, 2), 2).double(), rand(2, 9, 8, 4))
+
+    def test_pools(self):
+        x1, x2 = rand(2, 9, 3), rand(2, 9, 8, 3)
+        for pool, theirs, x in ((nn.MaxPool(2), torch.nn.MaxPool1d(2), x1), (nn.MaxPool(3, 2), torch.nn.MaxPool2d(3, 2), x2),
+                                (nn.AvgPool(2), torch.nn.AvgPool1d(2), x1), (nn.AvgPool((3, 2), 1), torch.nn.AvgPool2d((3, 2), 1), x2)):
+            made = gt.value_and_grad(lambda x: gt.sum(gt.sin(pool(x))))(x)
+            t = torch.tensor(np.moveaxis(x, -1, 1).copy(), requires_grad=True)
+            value = torch.sin(theirs(t)).sum()
+            value.backward()
+            np.testing.assert_allclose(made[0].numpy(), value.detach().numpy(), rtol=1e-12)
+            np.testing.assert_allclose(made[1].numpy(), np.moveaxis(t.grad.numpy(), 1, -1), rtol=1e-12, atol=1e-13)
+        np.testing.assert_array_equal(nn.GlobalMaxPool()(x2).numpy(), x2.max((1, 2)))
+        np.testing.assert_allclose(nn.GlobalAvgPool()(x1).numpy(), x1.mean(1), rtol=1e-12)
+
+    def test_norms(self):
+        wide = {"dtype": "float64"}
+        for training in (True, False):
+            self.layer(nn.BatchNorm(unbiased=True, **wide), torch.nn.BatchNorm1d(3).double(), rand(8, 3), training=training)
+            self.layer(nn.BatchNorm(unbiased=True, **wide), torch.nn.BatchNorm2d(3).double(), rand(4, 5, 6, 3), training=training)
+        x = rand(6, 10)
+        layer, theirs = nn.LayerNorm(**wide), torch.nn.LayerNorm(10).double()
+        np.testing.assert_allclose(layer(x).numpy(), theirs(torch.tensor(x)).detach().numpy(), rtol=1e-10, atol=1e-12)
+
+    def test_moving_averages(self):
+        layer, theirs = nn.BatchNorm(unbiased=True, dtype="float64"), torch.nn.BatchNorm1d(3).double()
+        step = gt.function(lambda x: layer(x))
+        for _ in range(3):
+            x = rand(8, 3) * 2 + 1
+            theirs(torch.tensor(x))
+            with nn.training():
+                step(x)
+        np.testing.assert_allclose(layer.mean.numpy(), theirs.running_mean.numpy(), rtol=1e-12)
+        np.testing.assert_allclose(layer.variance.numpy(), theirs.running_var.numpy(), rtol=1e-12)
+
+    def test_batch_norm_of_one_row(self):
+        layer = nn.BatchNorm(unbiased=True)
+        with nn.training():
+            y = layer(np.ones((1, 3), np.float32))
+        self.assertEqual(y.numpy().tolist(), [[0, 0, 0]])
+        np.testing.assert_allclose(layer.variance.numpy(), [0.9] * 3, rtol=1e-6)
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Layers(unittest.TestCase):
+    def test_same_borders_are_kerass(self):
+        for size, window, stride in ((9, 3, 1), (9, 3, 2), (10, 3, 2), (10, 2, 3), (4, 5, 1)):
+            y = nn.Conv1D(2, window, strides=stride, padding="same")(np.ones((1, size, 3), np.float32))
+            self.assertEqual(y.shape, (1, -(-size // stride), 2))
+
+    def test_embedding_gradient_of_a_row_hit_often(self):
+        layer, ids = nn.Embedding(3, 4), np.array([1] * 10000 + [2], np.int32)
+        _, slopes = gt.value_and_grad(lambda ids: gt.sum(layer(ids)), wrt=layer)(ids)
+        self.assertEqual(slopes["weight"].numpy().tolist(), [[0] * 4, [10000] * 4, [1] * 4])
+
+    def test_dropout(self):
+        layer, x = nn.Dropout(0.25), np.ones((100, 100), np.float32)
+        np.testing.assert_array_equal(layer(x).numpy(), x)
+
+        @gt.function
+        def learn(x):
+            with nn.training():
+                return gt.value_and_grad(lambda x: (gt.sum(layer(x)), layer(x)), has_aux=True)(x)
+        (_, y), slope = learn(x)
+        self.assertAlmostEqual(float((y.numpy() == 0).mean()), 0.25, 1)
+        self.assertEqual(set(np.unique(slope.numpy())), {np.float32(0), np.float32(1 / 0.75)})
+        self.assertFalse((learn(x)[1].numpy() == slope.numpy()).all())
+
+    def test_shapes_come_with_the_first_use(self):
+        net = nn.Sequential(nn.Conv2D(4, 3, "relu"), nn.MaxPool(2), nn.Flatten(), nn.Dropout(0.5), nn.Dense(3))
+        self.assertTrue(net.is_open)
+        self.assertEqual(net(np.zeros((2, 8, 8, 1), np.float32)).shape, (2, 3))
+        self.assertEqual([w.shape for w in net.parameters()], [(4, 1, 3, 3), (4,), (36, 3), (3,)])
+        self.assertEqual([name for name, _ in net.named_parameters()], ["layers.0.weight", "layers.0.bias", "layers.4.weight", "layers.4.bias"])
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            net.summary()
+        self.assertIn("(Conv2D)", out.getvalue())
+        self.assertIn("[2, 6, 6, 4]", out.getvalue())
+        self.assertIn("151 parameters, 0 of them not trainable, 604 bytes", out.getvalue())
+
+    def test_seeds_decide_what_parameters_are(self):
+        def first():
+            gt.random.seed(3)
+            layer = nn.Dense(4)
+            layer(np.zeros((1, 5), np.float32))
+            return layer.weight.numpy()
+        a = first()
+        np.testing.assert_array_equal(a, first())
+        self.assertLess(np.abs(a).max(), (6 / 9) ** 0.5)
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Metrics(unittest.TestCase):
+    def test_against_numpy(self):
+        outputs, labels = rand(50, 7, dtype=np.float32), RANDOM.integers(0, 7, 50).astype(np.int32)
+        ranks = (outputs > outputs[np.arange(50), labels][:, None]).sum(1)
+        accuracy, top, confusion = metrics.Accuracy(), metrics.TopK(3), metrics.ConfusionMatrix(7)
+        for rows in (slice(0, 20), slice(20, 50)):
+            for each in (accuracy, top, confusion):
+                each.update(labels[rows], outputs[rows])
+        self.assertAlmostEqual(float(accuracy.result()), (ranks == 0).mean(), 6)
+        self.assertAlmostEqual(float(top.result()), (ranks < 3).mean(), 6)
+        counts = np.zeros((7, 7))
+        np.add.at(counts, (labels, outputs.argmax(1)), 1)
+        np.testing.assert_array_equal(confusion.result().numpy(), counts)
+        accuracy.reset()
+        self.assertEqual(float(accuracy.result()), 0)
+
+    def test_binary(self):
+        p, y = RANDOM.random(40).astype(np.float32), RANDOM.integers(0, 2, 40).astype(np.int32)
+        said, hits = p > 0.5, ((p > 0.5) & (y == 1)).sum()
+        for metric, value in ((metrics.Precision(), hits / said.sum()), (metrics.Recall(), hits / y.sum()),
+                              (metrics.F1(), 2 * hits / (said.sum() + y.sum())), (metrics.Accuracy(), (said == y).mean())):
+            metric.update(y, p)
+            self.assertAlmostEqual(float(metric.result()), value, 6)
+
+
+def problem(rows=200):
+    """Points of three classes that a small network can tell apart."""
+    y = RANDOM.integers(0, 3, rows).astype(np.int32)
+    return (rand(rows, 4) * 0.3 + np.eye(3, 4)[y] * 2).astype(np.float32), y
+
+
+def small(softmax=False):
+    return nn.Sequential(nn.Dense(16, "relu"), nn.Dense(3, "softmax" if softmax else None))
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Fit(unittest.TestCase):
+    def test_it_learns(self):
+        x, y = problem()
+        trainer = gt.Trainer(small(True), loss="scce", optimizer=optim.Adam(0.05), metrics=["accuracy"])
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            history = trainer.fit(x, y, validation=(x, y), epochs=4)
+        self.assertGreater(history["val_accuracy"][-1], 0.97)
+        self.assertLess(history["loss"][-1], history["loss"][0])
+        self.assertEqual(len(history["loss"]), 4)
+        self.assertRegex(out.getvalue(), r"Epoch 1\n7/7 \[=+\] - \d+s \d+[mu]?s/step - loss: [\d.]+ - accuracy: [\d.]+ - val_loss: ")
+        logs = trainer.evaluate(x, y, batch=64)
+        self.assertAlmostEqual(logs["loss"], history["val_loss"][-1], 5)
+        self.assertEqual(trainer.predict(x, batch=33).argmax(1).tolist(), trainer.net(x).numpy().argmax(1).tolist())
+
+    def test_the_same_seed_gives_the_same_bytes(self):
+        x, y = problem()
+
+        def run(seed):
+            gt.random.seed(1)
+            net = nn.Sequential(nn.Dense(8, "relu"), nn.Dropout(0.5), nn.Dense(3))
+            trainer = gt.Trainer(net, lambda y, p: losses.scce(y, p, from_logits=True), "nadam", seed=seed)
+            trainer.fit(x, y, epochs=2, progress=False)
+            return [w.numpy().tobytes() for w in net.parameters()]
+        self.assertEqual(run(5), run(5))
+        self.assertNotEqual(run(5), run(6))
+
+    def test_nothing_is_copied_to_the_host(self):
+        net = small(True)
+        trainer = gt.Trainer(net.to("GPU:0"), metrics=["accuracy"], max_copy={"d2h": 0})
+        x, y = problem(64)
+        trainer.fit(x, y, epochs=1, progress=False)
+        self.assertEqual(net[0].weight.device, gt.gpu(0))
+
+    def test_rows_and_batches(self):
+        x, y = problem(33)
+        trainer = gt.Trainer(small(True))
+        trainer.fit(x, y, batch=32, progress=False)          # a last batch of one row
+        trainer.fit(x[:5], y[:5], batch=32, progress=False)  # fewer than a batch
+        self.assertEqual(int(trainer.optimizer.step), 3)
+
+    def test_the_epochs_loss_is_the_mean_of_rows(self):
+        x, y = problem(10)
+        trainer = gt.Trainer(small(True), optimizer=optim.SGD(0.0))
+        trainer.fit(x, y, batch=4, progress=False)
+        self.assertAlmostEqual(trainer.history["loss"][0], float(losses.scce(y, trainer.net(x))), 5)
+
+    def test_two_trainers_over_one_network(self):
+        x, y = problem()
+        net = small(True)
+        a, b = gt.Trainer(net, optimizer="adam"), gt.Trainer(net, optimizer="adam")
+        a.fit(x, y, progress=False)
+        before = net[0].weight.numpy()
+        b.fit(x, y, progress=False)
+        self.assertTrue((net[0].weight.numpy() != before).any())
+        self.assertEqual((int(a.optimizer.step), int(b.optimizer.step)), (7, 7))
+
+    def test_a_plan_before_anything_runs(self):
+        x, y = problem(32)
+        trainer = gt.Trainer(small(True))
+        plan = trainer.plan(x, y)
+        self.assertIn("CPU:0", str(plan.explain()))
+        self.assertEqual(int(trainer.optimizer.step), 0)
+
+    def test_two_softmaxes(self):
+        x, y = problem(8)
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            gt.Trainer(small(True), lambda y, p: losses.scce(y, p, from_logits=True)).fit(x, y, progress=False)
+        self.assertIn(f"it stays above {np.log(np.e + 2) - 1:.5g}", said.getvalue())
+
+
+W = lambda: gt.Variable(np.ones(3, np.float32), name="wrong")
+X = np.ones((4, 3), np.float32)
+# Wrong programs, each with what is said of it.
+WRONG = [
+    ("integer loss", lambda: gt.grad(lambda x: gt.sum(x.astype("int32")))(X),
+     "gives the loss int32[]; a loss is a scalar of floats: take the mean or the sum"),
+    ("loss is no scalar", lambda: gt.grad(lambda x: x * 2)(X), "gives the loss float32[4, 3]; a loss is a scalar of floats"),
+    ("several values", lambda: gt.grad(lambda x: (gt.sum(x), x))(X), "gives 2 values; what is differentiated is one loss, and with has_aux=True"),
+    ("aux is missing", lambda: gt.grad(lambda x: gt.sum(x), has_aux=True)(X), "has_aux: '<lambda>' gives a loss and something else, as a pair"),
+    ("integer argument", lambda: gt.grad(lambda n: gt.sum(n.astype("float32")))(np.ones(3, np.int32)),
+     "is differentiated with respect to int32[3]; only floats have gradients"),
+    ("no such argument", lambda: gt.grad(lambda x: gt.sum(x), wrt="y")(X), "wrt: 'y' is no argument that '<lambda>' was given"),
+    ("unused argument", lambda: gt.grad(lambda x, y: gt.sum(x), wrt=(0, 1))(X, X), "which the loss does not depend on; leave it out"),
+    ("unused variable", lambda: (lambda w: gt.grad(lambda x: gt.sum(x), wrt=w)(X))(W()), "'wrong', which the loss does not depend on"),
+    ("behind a rounding", lambda: gt.grad(lambda x: gt.sum((x > 0).astype("float32")))(X), "alone, which has no gradient"),
+    ("op without a rule", lambda: gt.grad(lambda x: gt.sum(gt.ops.scatter_elements(x, np.zeros((1, 3), np.int32), x[:1] * 2, axis=0, reduction="mul")))(X),
+     "mul"),
+    ("loop without rounds", lambda: gt.grad(lambda x: gt.while_loop(lambda s: s < 100.0, lambda s: s * 2, gt.sum(x)))(X), "rounds"),
+    ("shape of a variable", lambda: W().assign(np.ones(4, np.float32)), "is float32[3], and is assigned float32[4]"),
+    ("type of a variable", lambda: gt.function(lambda x: W().assign(x))(np.ones(3)), "is float32[3], and is assigned float64[3]"),
+    ("a variable of a trace", lambda: gt.function(lambda x: gt.Variable(x))(X), "a variable starts with Value(float32[4, 3]), which is not known"),
+    ("labels of floats", lambda: losses.scce(X[:, 0], X), "scce takes labels of integers, got float32[4]; cce takes those of the outputs' shape"),
+    ("shape of labels", lambda: losses.mse(X[:2], X), "mse takes labels of the outputs' shape [4, 3], got [2, 3]"),
+    ("label out of range", lambda: gt.Trainer(small(True)).fit(np.ones((4, 4), np.float32), np.array([0, 1, 2, 3])),
+     "the network gives 3 classes, and labels go from 0 to 3"),
+    ("id out of range", lambda: gt.Trainer(nn.Sequential(nn.Embedding(3, 2), nn.Flatten(), nn.Dense(2, "softmax"))).fit(
+        np.array([[0, 3]], np.int32), np.array([0])), "has 3 rows, and ids go from 0 to 3"),
+    ("rows and labels", lambda: gt.Trainer(small(True)).fit(X, np.zeros(3, np.int32)), "there are 4 rows and 3 labels"),
+    ("layer of another width", lambda: (lambda d: (d(X), d(X[:, :2])))(nn.Dense(2)), "was made for rows of 3, got [4, 2]"),
+    ("window too large", lambda: nn.Conv1D(2, 5)(np.ones((1, 4, 3), np.float32)), "has windows of [5], and [1, 4, 3] has none of these"),
+    ("optimizer by a wrong name", lambda: gt.Trainer(small(), optimizer="adams"), "there is no optimizer 'adams'; there are sgd, adam"),
+    ("number of an optimizer", lambda: optim.Adam(float("nan")), "Adam: rate is a finite number, got nan"),
+    ("gradients of another network", lambda: (lambda d: (d(X), optim.SGD().apply(d, {})))(nn.Dense(2)), "gradients of Dense("),
+    ("limit below the least", lambda: gt.Trainer(small(True), limit={"CPU:0": "100B"}).fit(np.ones((4, 4), np.float32), np.zeros(4, np.int32)),
+     "limit"),
+]
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class WrongPrograms(unittest.TestCase):
+    def test_each_with_its_text(self):
+        for name, program, text in WRONG:
+            with self.subTest(name):
+                with self.assertRaises(gt.GantryError) as caught:
+                    program()
+                self.assertIn(text, str(caught.exception))
+
+    def test_at_the_users_line(self):
+        with self.assertRaises(gt.GantryError) as caught:
+            gt.grad(lambda x: gt.while_loop(lambda s: s < 100.0,
+                                            lambda s: s * 2, gt.sum(x)))(X)
+        self.assertIn("test_training.py:", str(caught.exception))
