@@ -46,25 +46,29 @@ std::vector<uint32_t> RoomMaker::streamable(const Assignment &decision, uint32_t
 bool RoomMaker::streamMore(Assignment &decision, uint32_t device, uint64_t bytes) const {
   std::vector<uint32_t> candidates = streamable(decision, device);
   std::erase_if(candidates, [&](uint32_t value) { return decision.isStreamed(value); });
-  double all = 0;
-  for (uint32_t value : candidates)
-    all += static_cast<double>(graph.bytes[value]);
-  double passed = 0, taken = 0, wanted = static_cast<double>(bytes);
-  auto take = [&](uint32_t value) {
-    decision.streamed[value] = 1;
-    taken += static_cast<double>(graph.bytes[value]);
-  };
-  // As far along in what is taken as in what there is.
-  for (uint32_t value : candidates) {
-    auto size = static_cast<double>(graph.bytes[value]);
-    passed += size;
-    if (wanted * passed / all - taken >= size / 2)
-      take(value);
+  const bool isAny = !candidates.empty();
+  // As far along in what is taken as in what there is; again with what is left, as what is large is
+  // passed over as long as it is more than is wanted by then.
+  for (auto wanted = static_cast<double>(bytes); wanted > 0 && !candidates.empty();) {
+    double all = 0, passed = 0, taken = 0;
+    for (uint32_t value : candidates)
+      all += static_cast<double>(graph.bytes[value]);
+    auto take = [&](uint32_t value) {
+      decision.streamed[value] = 1;
+      taken += static_cast<double>(graph.bytes[value]);
+    };
+    for (uint32_t value : candidates) {
+      auto size = static_cast<double>(graph.bytes[value]);
+      passed += size;
+      if (wanted * passed / all - taken >= size / 2)
+        take(value);
+    }
+    if (taken == 0)
+      take(candidates.back());
+    std::erase_if(candidates, [&](uint32_t value) { return decision.isStreamed(value); });
+    wanted -= taken;
   }
-  for (size_t i = candidates.size(); i-- > 0 && taken < wanted;)
-    if (!decision.streamed[candidates[i]])
-      take(candidates[i]);
-  return !candidates.empty();
+  return isAny;
 }
 
 Score RoomMaker::stream(Assignment &decision) {

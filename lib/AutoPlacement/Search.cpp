@@ -16,6 +16,8 @@ namespace gantry::placement {
 static constexpr uint32_t kReorderings = 4;
 /// Starts of an order that local search goes on from.
 static constexpr size_t kMostClimbed = 8;
+/// Of one name: what is alike ends alike.
+static constexpr int kMostClimbedAlike = 2;
 /// Starts of one name, in one order, that are made to fit.
 static constexpr int kMostMadeToFit = 3;
 /// One part in so many of the effort goes into that, for each order, and at least so many runs.
@@ -69,7 +71,7 @@ struct Room {
   void add(const std::string &name, Assignment decision) {
     Score score = simulator.run(decision);
     uint32_t used = countUsed(decision.devices);
-    const double repaired = score.seconds + secondsToStream();
+    const double repaired = std::max(score.seconds, secondsToStream());
     candidates.push_back({name, std::move(decision), score, used, repaired});
   }
 
@@ -85,23 +87,29 @@ struct Room {
     return most;
   }
 
+  static std::string nameOf(const PieceParts &parts, bool isTied) {
+    return std::string(parts.last > parts.each ? "pieces with a larger last one" : "pieces") +
+           (isTied ? " and shared constants" : "");
+  }
+
   void addStarts() {
     for (uint32_t d = 0; d < graph.numDevices; ++d)
       add("one device", {startOnOne(graph, d)});
     if (graph.numDevices < 2)
       return;
     // Over the limit only where there is one: what is over it is made to fit afterwards.
-    std::vector<double> parts{1.0, 0.9, 0.75};
+    // What the last piece lacks can come while the others are at work.
+    std::vector<PieceParts> parts{{1.0}, {0.9}, {0.75}};
     if (hasLimits(graph.problem))
-      parts.insert(parts.end(), {1.2, 1.5, 2});
+      parts.insert(parts.end(), {{1.1}, {1.2}, {1.5}, {2}, {1, 1.1}, {1, 1.2}, {1, 1.5}, {1, 2}});
     const bool isShared = hasLimits(graph.problem) && !sharedConstants(graph).empty();
     for (const std::vector<uint32_t> &sequence : deviceSequences(graph))
-      for (double part : parts)
+      for (const PieceParts &each : parts)
         for (bool isTied : {false, true})
           if (isTied && !isShared)
             continue;
-          else if (auto devices = startInPieces(graph, sequence, part, isTied))
-            add(isTied ? "pieces with shared constants" : "pieces", {std::move(*devices)});
+          else if (auto devices = startInPieces(graph, sequence, each, isTied))
+            add(nameOf(each, isTied), {std::move(*devices)});
     for (double part : {1.0, 0.9}) {
       add("list scheduling", {startByList(graph, Outlook::end, part)});
       add("list scheduling with outlook", {startByList(graph, Outlook::rest, part)});
@@ -114,12 +122,15 @@ struct Room {
         [](const Candidate &a, const Candidate &b) { return isBetter(a.score, b.score); });
   }
 
-  /// Best first, without those that are as another.
+  /// Best first, without those that are as another, or are that with devices exchanged.
   std::vector<Candidate> distinctByScore() const {
     std::vector<Candidate> result;
     for (const Candidate &candidate : candidates)
       if (std::none_of(result.begin(), result.end(), [&](const Candidate &other) {
-            return other.decision == candidate.decision;
+            return other.name == candidate.name &&
+                   other.score.overflow == candidate.score.overflow &&
+                   other.score.seconds == candidate.score.seconds &&
+                   other.score.copyBytes == candidate.score.copyBytes;
           }))
         result.push_back(candidate);
     std::sort(result.begin(), result.end(),
@@ -263,6 +274,10 @@ private:
     for (auto &room : rooms) {
       budget.lend(3, [&](Budget &third) {
         std::vector<Candidate> climbed = room->distinctByScore();
+        std::map<std::string, int> alike;
+        std::erase_if(climbed, [&](const Candidate &start) {
+          return alike[start.name]++ >= kMostClimbedAlike;
+        });
         climbed.resize(std::min(climbed.size(), kMostClimbed));
         for (size_t i = 0; i < climbed.size(); ++i)
           third.lend(i + 1 < climbed.size() ? 2 : 1, [&](Budget &lent) {

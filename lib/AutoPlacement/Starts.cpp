@@ -129,13 +129,16 @@ namespace {
 /// Dynamic programming over cuts: the least seconds for the first i tasks on the first j devices.
 class PieceCutter {
 public:
-  PieceCutter(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, double part,
+  PieceCutter(const OrderedGraph &graph, const std::vector<uint32_t> &sequence, PieceParts parts,
               const std::vector<char> &isTied)
-      : graph(graph), sequence(sequence), part(part), isTied(isTied), cuts(graph),
+      : graph(graph), sequence(sequence), parts(parts), isTied(isTied), cuts(graph),
         numTasks(graph.numTasks()),
         best(sequence.size() + 1, std::vector<double>(numTasks + 1, notAllowed)),
         from(sequence.size() + 1, std::vector<uint32_t>(numTasks + 1)) {
     best[0][0] = 0;
+    for (size_t j = 0; j < sequence.size(); ++j)
+      if (graph.problem.limits[sequence[j]])
+        lastLimited = j;
   }
 
   std::optional<std::vector<uint32_t>> run() {
@@ -157,6 +160,7 @@ private:
   /// Of the cuts that a piece may begin at, the window keeps those that may still be the best:
   /// their costs rise.
   void addDevice(size_t j) {
+    const double part = j == lastLimited ? parts.last : parts.each;
     std::vector<uint32_t> firstCut =
         firstCutThatFits(graph, cuts, limitOf(graph, sequence[j], part), isTied);
     std::vector<double> sums = secondsUpTo(sequence[j]);
@@ -197,7 +201,8 @@ private:
 
   const OrderedGraph &graph;
   const std::vector<uint32_t> &sequence;
-  double part;
+  PieceParts parts;
+  size_t lastLimited = SIZE_MAX; ///< in the sequence
   const std::vector<char> &isTied; ///< by value; empty: none
   Cuts cuts;
   uint32_t numTasks;
@@ -219,7 +224,7 @@ std::vector<uint32_t> sharedConstants(const OrderedGraph &graph) {
 
 std::optional<std::vector<uint32_t>> startInPieces(const OrderedGraph &graph,
                                                    const std::vector<uint32_t> &sequence,
-                                                   double part, bool isTied) {
+                                                   PieceParts parts, bool isTied) {
   std::vector<uint32_t> shared;
   std::vector<char> tied;
   if (isTied) {
@@ -228,7 +233,7 @@ std::optional<std::vector<uint32_t>> startInPieces(const OrderedGraph &graph,
     for (uint32_t value : shared)
       tied[value] = 1;
   }
-  std::optional<std::vector<uint32_t>> pieces = PieceCutter(graph, sequence, part, tied).run();
+  std::optional<std::vector<uint32_t>> pieces = PieceCutter(graph, sequence, parts, tied).run();
   if (!pieces)
     return std::nullopt;
   for (uint32_t value : shared)

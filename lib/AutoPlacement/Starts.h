@@ -10,14 +10,19 @@ namespace gantry::placement {
 /// Everything on one device; what may not run there, on the device that is fastest for it.
 std::vector<uint32_t> startOnOne(const OrderedGraph &graph, uint32_t device);
 
-/// The order cut into one piece for each of `sequence`'s devices, or fewer, such that constants and
-/// live values of a piece take at most `part` of its device's limit, and compute and the copies at
-/// the cuts together take the least time. Nothing when no cuts fit.
+/// How much of its device's limit constants and live values of a piece may take.
+struct PieceParts {
+  double each = 1, last = each; ///< `last`: of the sequence's last device that has a limit
+};
+
+/// The order cut into one piece for each of `sequence`'s devices, or fewer, such that pieces are
+/// within `parts`, and compute and the copies at the cuts together take the least time. Nothing when
+/// no cuts fit.
 /// With `isTied`, tasks that share a large constant are in the piece of the first of them, and only
 /// that one needs room for it.
 std::optional<std::vector<uint32_t>> startInPieces(const OrderedGraph &graph,
                                                    const std::vector<uint32_t> &sequence,
-                                                   double part, bool isTied = false);
+                                                   PieceParts parts, bool isTied = false);
 
 /// Constants of at least a hundredth of all bytes that several tasks read.
 std::vector<uint32_t> sharedConstants(const OrderedGraph &graph);

@@ -27,7 +27,7 @@ using placement::notAllowed;
 /// less in all than of a small one, and no more than of one that is large; the largest get a few
 /// runs all the same.
 static uint64_t visitsPerEffort(uint64_t tasks) {
-  constexpr uint64_t runs = 400, least = 300'000, most = 3'000'000, fewestRuns = 30;
+  constexpr uint64_t runs = 600, least = 700'000, most = 3'000'000, fewestRuns = 30;
   return std::max(std::clamp(runs * tasks, least, most), fewestRuns * tasks);
 }
 

@@ -52,7 +52,8 @@ struct Options {
   /// of which 0.2 % are missing at most before the search goes on after its first round.
   uint64_t capacity = 0;
   /// Rounds of the portfolio, each with eight times the effort of the one before; the first takes
-  /// up to about a second, where the bound is not met before.
+  /// up to about a second, where the bound is not met before. Without any, what the quick planners
+  /// give.
   unsigned rounds = 1;
   /// Threads that planners of a round share; 0 for what the machine has.
   unsigned threads = 0;

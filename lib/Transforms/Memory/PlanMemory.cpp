@@ -234,7 +234,10 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       problem.buffers.push_back(
           {uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
     }
-    Expected<packing::Solution> solution = packing::pack(problem);
+    Expected<packing::Solution> solution = packing::pack(problem, {.rounds = 0});
+    // What no layout has the room for is not worth a search.
+    if (solution && solution->peak > solution->lowerBound && solution->lowerBound <= room(device))
+      solution = packing::pack(problem);
     if (effort == Packing::thorough && solution && solution->peak > room(device) &&
         solution->lowerBound <= room(device))
       solution = packing::pack(problem, {.capacity = room(device), .rounds = 2});
