@@ -1,20 +1,23 @@
 # The commands of the README. Each installs what it needs and this machine lacks (Debian's packages,
 # by apt) and says so; CMake presets do the work (cmake --list-presets).
 .DEFAULT_GOAL := build
-.PHONY: build demo test wheel docs format lint hooks clean help
+.PHONY: configure build demo test wheel docs format lint hooks clean help
 
 PRESET ?= release
 BUILD := build/$(PRESET)
 DEPS := tools/dev/install_deps.sh
 PYTHON := /usr/bin/python3
 
-build: ## build everything; binaries in build/release/bin
+configure:
 	@$(DEPS) build
 	@mkdir -p build
 	@cmake --preset $(PRESET) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+
+build: configure ## build everything; binaries in build/release/bin
 	@cmake --build --preset $(PRESET)
 
-demo: build ## classify a handwritten digit
+demo: configure ## build the tool and the compiler, and classify a handwritten digit
+	@cmake --build --preset $(PRESET) --target gantry gantry-compiler
 	@BUILD=$(BUILD) examples/digits/demo.sh
 
 test: build ## run every test; the last line is the sum
