@@ -14,6 +14,7 @@ from . import math as gm, ops
 from .errors import InvalidArgumentError
 from .graph import Value, user_frame
 
+_told = set()  # places that a remark was made for
 _LEAST = 1e-7  # what a probability is kept away from 0 and 1 by, as Keras does
 
 
@@ -104,6 +105,9 @@ def _tell_two_softmaxes(name, outputs):
     if isinstance(outputs, Value) and outputs.made_by == "softmax":
         k = outputs.shape[-1]
         file, line = user_frame()
+        if (file, line) in _told:
+            return
+        _told.add((file, line))
         print(f"{file}:{line}: remark: {name} with from_logits=True is given what a softmax gave, so that there are two: it "
               f"stays above {math.log(math.e + k - 1) - 1:.5g}; leave one of them out", file=sys.stderr)
 

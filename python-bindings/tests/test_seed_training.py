@@ -12,6 +12,11 @@ import gantry as gt
 from gantry import losses, nn, optim
 from tests.support import HAS_COMPILER, NEEDS_COMPILER
 
+try:
+    import torch
+except ImportError:
+    torch = None
+
 WORDS, LENGTH, CLASSES = 10000, 300, 46
 
 
@@ -75,6 +80,41 @@ class Training(unittest.TestCase):
         self.assertRegex(out, r" - loss: 3\.\d{4} - accuracy: \d\.\d{4} - top_5: \d\.\d{4}\n$")
         _, said = printed(lambda: gt.Trainer(reuters(None), loss=scce).fit(x, y))
         self.assertEqual(said, "")
+
+    @unittest.skipIf(torch is None, "PyTorch is not installed")
+    def test_47_steps_are_those_of_pytorch(self):
+        """10 steps in f64, from the same parameters and in the same order: losses of both, and the parameters at the end."""
+        wide = {"dtype": "float64"}
+        net = nn.Sequential(nn.Embedding(WORDS, 7, **wide), nn.Conv1D(64, 5, "relu", **wide), nn.MaxPool1D(2),
+                            nn.Conv1D(32, 3, "relu", **wide), nn.MaxPool1D(2), nn.Flatten(), nn.Dense(CLASSES, **wide))
+        x, y = texts(4 * 10)
+        x[:, :200] = 0  # padded, so that windows have ties
+        with gt.device("CPU:0"):
+            net(x[:4])
+            T = lambda a: torch.tensor(a, requires_grad=True)
+            own = [T(w.numpy()) for w in net.parameters()]
+            theirs, F = torch.optim.Adam(own, 0.001), torch.nn.functional
+            adam, losses_of = optim.Adam(0.001), []
+
+            @gt.function
+            def step(x, y):
+                loss, slopes = gt.value_and_grad(lambda x, y: losses.scce(y, net(x), from_logits=True), wrt=net)(x, y)
+                adam.apply(net, slopes)
+                return loss
+
+            for start in range(0, len(x), 4):
+                a, b = x[start:start + 4], y[start:start + 4]
+                h = own[0][torch.tensor(a).long()].transpose(1, 2)
+                h = F.max_pool1d(F.relu(F.conv1d(h, own[1], own[2])), 2)
+                h = F.max_pool1d(F.relu(F.conv1d(h, own[3], own[4])), 2)
+                loss = F.cross_entropy(h.transpose(1, 2).reshape(4, -1) @ own[5] + own[6], torch.tensor(b).long())
+                theirs.zero_grad()
+                loss.backward()
+                theirs.step()
+                losses_of.append((float(step(a, b)), float(loss)))
+        self.assertLess(max(abs(ours - known) for ours, known in losses_of), 1e-9)
+        for w, known in zip(net.parameters(), own):
+            np.testing.assert_allclose(w.numpy(), known.detach().numpy(), atol=1e-7)
 
     def test_63_64_65_on_the_gpu(self):
         net = nn.Sequential(nn.Dense(1)).to(gt.try_gpu())

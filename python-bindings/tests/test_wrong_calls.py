@@ -78,7 +78,7 @@ CALLS = (
     (lambda x, m: gt.function(lambda a: a, placement="best")(x), ValueError,
      "unknown policy 'best' in --placement; known are default, follow, auto"),
     (lambda x, m: gt.function(lambda a: a, speed=3), TypeError, "function has no option 'speed'; the options are dims, devices, "
-     "placement, rules, lock, max_copy, copies, soft, donate, replicate, flags"),
+     "placement, rules, lock, max_copy, copies, soft, donate, replicate, limit, flags"),
     (lambda x, m: gt.function(lambda a: a, donate="b"), ValueError,
      "donate: 'b' is no parameter of '<lambda>' that is an array; its parameters are 'a'"),
     (lambda x, m: gt.random.uniform((2, -1)), ValueError, "the shape [2, -1] has a size below 0"),
