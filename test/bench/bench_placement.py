@@ -236,8 +236,13 @@ def best_of(row):
     return row["alternatives"][row["best"]] if row["best"] else None
 
 
-def is_slower(row, seconds):
-    return row["auto"] > seconds * SAME + (ROUNDED if row.get("of_page") else 0)
+def ratio_of(row):
+    """Auto's time over that of the best alternative, as the page has it, or of the figures."""
+    return row.get("ratio") or row["auto"] / best_of(row)
+
+
+def is_slower(row, seconds, is_rounded=False):
+    return row["auto"] > seconds * SAME + (ROUNDED if is_rounded or row.get("of_page") else 0)
 
 
 def faults(row):
@@ -275,11 +280,12 @@ def with_more_gpus(rows):
     """Pairs of rows where twice the GPUs take longer."""
     known = {key_of(row, row["gpus"]): row for row in rows}
     pairs = [(row, known.get(key_of(row, 2 * row["gpus"]))) for row in rows]
-    return [(few, many) for few, many in pairs if many and few["auto"] and (not many["auto"] or is_slower(many, few["auto"]))]
+    return [(few, many) for few, many in pairs
+            if many and few["auto"] and (not many["auto"] or is_slower(many, few["auto"], few.get("of_page")))]
 
 
 def summary(rows, slower):
-    ratios = sorted(row["auto"] / best_of(row) for row in rows if row["auto"] and row["best"])
+    ratios = sorted(ratio_of(row) for row in rows if row["auto"] and row["best"])
     off = [abs(row["auto"] / row["believed"] - 1) for row in rows if row["auto"] and row["believed"]]
     count = lambda what: sum(what in faults(row) for row in rows)
     text = f"{len(rows)} rows: auto is slower than the best alternative in {count('WORSE')}, refused in {count('REFUSED')}"
@@ -292,19 +298,21 @@ def summary(rows, slower):
 
 def page(rows, slower, seconds):
     """The page under docs/benchmarks."""
+    when = f"on {datetime.date.today()}"
+    if any(row.get("of_page") for row in rows):
+        when = f"in several runs, the last of them {when}, each with the program of its day"
     lines = ["# Automatic placement against everything else", "",
              "Made by `test/bench/bench_placement.py --build-dir build/release --write docs/benchmarks/placement.md`, which says what",
-             f"the alternatives are, on {datetime.date.today()}" + (f" in {seconds / 60:.0f} minutes" if seconds else "")
-             + ". Times are those of the plans' clock, so nothing depends on",
-             "the machine or on what else it does.", "", summary(rows, slower) + ".", "",
+             f"the alternatives are, {when}" + (f" in {seconds / 60:.0f} minutes" if seconds else "") + ".",
+             "Times are those of the plans' clock, so nothing depends on the machine or on what else it does.", "", summary(rows, slower) + ".", "",
              "| graph | GPUs | speeds | links | limit | auto, ms | best alternative, ms | who | ratio | plan against prediction | bound |",
              "|---|---|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         best, auto = best_of(row), row["auto"]
-        off = f"{(auto / row['believed'] - 1) * 100:+.2f} %" if auto and row["believed"] else ""
+        off = f"{(auto / row['believed'] - 1) * 100:+.2f} %".replace("-0.00", "+0.00") if auto and row["believed"] else ""
         lines.append(f"| {row['name']} | {row['gpus']} | {row['speeds']} | {row['link']} | {row['percent'] or 'no'} | "
                      + (f"{auto * 1e3:.3f}" if auto else "refused") + " | " + (f"{best * 1e3:.3f}" if best else "none")
-                     + f" | {(row['best'] or '').split(' at ')[0]} | " + (f"{auto / best:.3f}" if auto and best else "") + f" | {off} | "
+                     + f" | {(row['best'] or '').split(' at ')[0]} | " + (f"{ratio_of(row):.3f}" if auto and best else "") + f" | {off} | "
                      + (f"{row['bound'] / auto:.2f}" if auto else "") + " |")
     return "\n".join(lines) + "\n"
 
@@ -315,12 +323,13 @@ def rows_of_page(text):
         cells = [cell.strip() for cell in line.strip("| ").split("|")]
         if len(cells) != 11 or not cells[1].isdigit():
             continue
-        name, gpus, speeds, link, percent, auto, best, who, _, off, bound = cells
+        name, gpus, speeds, link, percent, auto, best, who, ratio, off, bound = cells
         seconds = lambda text: None if text in ("refused", "none") else float(text) / 1e3
         auto, best = seconds(auto), seconds(best)
         yield {"name": name, "gpus": int(gpus), "speeds": speeds, "link": link, "percent": 0 if percent == "no" else int(percent),
                "auto": auto, "bound": auto and float(bound) * auto, "best": who or None, "alternatives": {who: best} if who else {},
-               "believed": auto / (1 + float(off.rstrip(" %")) / 100) if auto and off else None, "of_page": True}
+               "believed": auto / (1 + float(off.rstrip(" %")) / 100) if auto and off else None,
+               "ratio": float(ratio) if ratio else None, "of_page": True}
 
 
 def rows_of(files):
