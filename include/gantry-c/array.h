@@ -136,9 +136,9 @@ GANTRY_API gantry_status_t gantry_state_create_empty(gantry_runtime_t *runtime,
  * that name. While a variable is added no other call may use the state; runs may. */
 GANTRY_API gantry_status_t gantry_state_add(gantry_state_t *state, const char *name,
                                             const gantry_array_t *array);
-/** Takes a variable out; the name is free again. Sessions and bindings that use it keep its memory and
- * go on with it. FAILED_PRECONDITION for a variable of the plan that the state was made for, NOT_FOUND
- * when there is none. No other call may use the state meanwhile; runs may. */
+/** Takes a variable out; the name is free again. Sessions and bindings that use it keep its memory
+ * and go on with it. FAILED_PRECONDITION for a variable of the plan that the state was made for,
+ * NOT_FOUND when there is none. No other call may use the state meanwhile; runs may. */
 GANTRY_API gantry_status_t gantry_state_remove(gantry_state_t *state, const char *name);
 /** Adds those variables of the plan that the state lacks, with the plan's values. INVALID_ARGUMENT
  * when one is there with another type or on another device. */

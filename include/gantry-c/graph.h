@@ -144,13 +144,14 @@ GANTRY_API gantry_status_t gantry_graph_constant(gantry_graph_t *graph,
                                                  gantry_graph_value_t *value);
 
 /** A value that outlives runs, and which all functions share: it is read, assigned and added to by
- * the ops "read", "assign", "assign_add" and "optimizer_step", whose attribute `variable` names it. */
+ * the ops "read", "assign", "assign_add" and "optimizer_step"; their attribute `variable` names it.
+ */
 typedef struct gantry_graph_variable_t {
-  size_t struct_size;                     /**< sizeof(gantry_graph_variable_t) */
+  size_t struct_size; /**< sizeof(gantry_graph_variable_t) */
   /** Before the first run; its name is the variable's. Without `data`: zeros, which take no bytes
    * of a plan. */
   const gantry_graph_constant_t *initial;
-  const char *device;                     /**< where it lives; null: placement decides */
+  const char *device; /**< where it lives; null: placement decides */
   gantry_soft_t soft;
   int is_central; /**< 1: replicas share the one; 0: each has a mirror */
 } gantry_graph_variable_t;
@@ -225,8 +226,8 @@ GANTRY_API gantry_status_t gantry_graph_op(gantry_graph_t *graph, const gantry_g
                                            gantry_graph_value_t *results, size_t capacity,
                                            size_t *count);
 
-/** Begins an op with regions ("if", "while", "replicate", "gradient"). Then come its regions, each between
- * gantry_graph_begin_region and gantry_graph_end_region, in the table's order, then
+/** Begins an op with regions ("if", "while", "replicate", "gradient"). Then come its regions, each
+ * between gantry_graph_begin_region and gantry_graph_end_region, in the table's order, then
  * gantry_graph_end_op. They nest. Without result types, the results have those of what its last
  * region yields; those of "gradient" are what its region yields and the types of the operands that
  * it takes. */

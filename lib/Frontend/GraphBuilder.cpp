@@ -199,8 +199,7 @@ FailureOr<uint32_t> GraphBuilder::addArgument(StringRef called, const GivenType 
   return give(function.getArgument(index));
 }
 
-FailureOr<ElementsAttr> GraphBuilder::makeElements(GivenConstant &constant,
-                                                   bool mayBeZeros) const {
+FailureOr<ElementsAttr> GraphBuilder::makeElements(GivenConstant &constant, bool mayBeZeros) const {
   // Whatever happens, whoever owns the bytes hears of it.
   auto orNow = llvm::make_scope_exit([&] {
     if (constant.release)

@@ -82,8 +82,8 @@ Status State::remove(std::string_view name) {
   if (!found)
     return found.status();
   if (!(*found)->memory)
-    return Status::failedPrecondition("variable '" + std::string(name) + "' is one of the plan '" + plan->name() +
-                                      "', which the state was made for");
+    return Status::failedPrecondition("variable '" + std::string(name) + "' is one of the plan '" +
+                                      plan->name() + "', which the state was made for");
   all.erase(all.begin() + (*found - all.data()));
   return {};
 }

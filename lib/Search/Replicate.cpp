@@ -142,7 +142,8 @@ static LogicalResult refuseOutput(func::FuncOp func, unsigned i, Type type) {
 /// The variable that the op gives another value, or null.
 static FlatSymbolRefAttr assignedVariable(Operation *op) {
   return llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(op)
-      .Case<AssignOp, AssignAddOp, OptimizerStepOp>([](auto assign) { return assign.getVariableAttr(); })
+      .Case<AssignOp, AssignAddOp, OptimizerStepOp>(
+          [](auto assign) { return assign.getVariableAttr(); })
       .Default([](Operation *) { return FlatSymbolRefAttr(); });
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import gantry as gt
 from gantry import losses, metrics, nn, optim
-from tests.support import HAS_COMPILER, NEEDS_COMPILER
+from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
 
 try:
     import torch
@@ -216,8 +216,8 @@ class Tapes(unittest.TestCase):
             with gt.GradientTape() as tape:
                 loss = gt.sum(net(x))
             return tape.gradient(loss, net.parameters())
-        for run in (taped, gt.function(taped)):
-            for slope, known in zip(run(gt.array(x)), expected.values()):
+        for call in (taped, gt.function(taped)):
+            for slope, known in zip(call(gt.array(x)), expected.values()):
                 np.testing.assert_allclose(slope.numpy(), known.numpy(), rtol=1e-12)
 
     def test_ever_new_arrays_are_one_function(self):
@@ -628,14 +628,14 @@ class Fit(unittest.TestCase):
     def test_the_same_seed_gives_the_same_bytes(self):
         x, y = problem()
 
-        def run(seed):
+        def bytes_of(seed):
             gt.random.seed(1)
             net = nn.Sequential(nn.Dense(8, "relu"), nn.Dropout(0.5), nn.Dense(3))
             trainer = gt.Trainer(net, lambda y, p: losses.scce(y, p, from_logits=True), "nadam", seed=seed)
             trainer.fit(x, y, epochs=2, progress=False)
             return [w.numpy().tobytes() for w in net.parameters()]
-        self.assertEqual(run(5), run(5))
-        self.assertNotEqual(run(5), run(6))
+        self.assertEqual(bytes_of(5), bytes_of(5))
+        self.assertNotEqual(bytes_of(5), bytes_of(6))
 
     def test_nothing_is_copied_to_the_host(self):
         net = small(True)
@@ -679,6 +679,40 @@ class Fit(unittest.TestCase):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             gt.Trainer(small(True), lambda y, p: losses.scce(y, p, from_logits=True)).fit(x, y, progress=False)
         self.assertIn(f"it stays above {np.log(np.e + 2) - 1:.5g}", said.getvalue())
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class LongRuns(unittest.TestCase):
+    PROGRAM = """
+        import os, resource, signal, threading
+        import numpy as np
+        import gantry as gt
+        from gantry import nn
+        x, y = np.ones((64, 4), np.float32), np.zeros(64, np.int32)
+        trainer = gt.Trainer(nn.Sequential(nn.Dense(8, "relu"), nn.Dropout(0.5), nn.Dense(3, "softmax")))
+        trainer.fit(x, y, epochs=20, batch=8, progress=False)
+    """
+
+    def test_memory_is_flat(self):
+        said = run(self.PROGRAM + """
+        used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before, names = used(), len(gt.variables())
+        trainer.fit(x, y, epochs=100, batch=8, progress=False)
+        print(used() - before < 4096, len(gt.variables()) == names, int(trainer.optimizer.step))
+        """, devices="")
+        self.assertEqual(said, "True True 960\n")
+
+    def test_ctrl_c(self):
+        said = run(self.PROGRAM + """
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            trainer.fit(x, y, epochs=10 ** 6, batch=8, progress=False)
+        except KeyboardInterrupt:
+            steps = int(trainer.optimizer.step)
+            trainer.fit(x, y, epochs=1, batch=8, progress=False)
+            print("went on", int(trainer.optimizer.step) - steps, np.isfinite(trainer.net[0].weight.numpy()).all())
+        """, devices="")
+        self.assertEqual(said, "went on 8 True\n")
 
 
 W = lambda: gt.Variable(np.ones(3, np.float32), name="wrong")

@@ -341,7 +341,8 @@ static void test_variables(void) {
   NEED(gantry_graph_variable(graph, &variable) == GANTRY_OK);
   REFUSED(gantry_graph_variable(graph, &variable), GANTRY_INVALID_ARGUMENT,
           "the name 'count' is taken");
-  const gantry_graph_constant_t zeros = {.struct_size = sizeof zeros, .type = scalar, .name = "zeros"};
+  const gantry_graph_constant_t zeros = {
+      .struct_size = sizeof zeros, .type = scalar, .name = "zeros"};
   const gantry_graph_variable_t second = {.struct_size = sizeof second, .initial = &zeros};
   NEED(gantry_graph_variable(graph, &second) == GANTRY_OK);
   const gantry_attribute_t which = {

@@ -127,7 +127,7 @@ private:
   void forget(size_t first);
   bool isArgument(mlir::Value value);
   llvm::FailureOr<mlir::ElementsAttr> makeElements(GivenConstant &constant,
-                                                     bool mayBeZeros = false) const;
+                                                   bool mayBeZeros = false) const;
 
   llvm::FailureOr<const OpRow *> rowOf(const GivenOp &given, bool withRegions) const;
   llvm::FailureOr<llvm::SmallVector<mlir::Value>> operandsOf(const OpRow &row,

@@ -25,7 +25,7 @@ public:
     TensorType type;
     Device *device = nullptr;
     uint8_t *data = nullptr;
-    std::string mirrorOf; ///< of a replica's copy: the variable it is a copy of
+    std::string mirrorOf;                ///< of a replica's copy: the variable it is a copy of
     std::shared_ptr<const Array> memory; ///< of one that was added; else it lies in an arena
   };
 
@@ -94,7 +94,7 @@ private:
   Status addFrom(const LoadedPlan &other, const plan::fb::Variable &variable, uint8_t *data,
                  std::shared_ptr<const Array> memory = {});
 
-  std::shared_ptr<Runtime> runtime;          // first: keeps the devices alive
+  std::shared_ptr<Runtime> runtime;       // first: keeps the devices alive
   std::shared_ptr<const LoadedPlan> plan; // whose variables arenas these are; may be null
   std::vector<Allocation> arenas;         // by arena of the plan
   std::vector<Variable> all;

@@ -306,8 +306,9 @@ private:
   }
 
   Part readSlot(const OptimizerSlot &slot) {
-    RankedTensorType wanted = slot.isScalar ? RankedTensorType::get({}, Float64Type::get(op.getContext()))
-                                            : type.clone(element);
+    RankedTensorType wanted = slot.isScalar
+                                  ? RankedTensorType::get({}, Float64Type::get(op.getContext()))
+                                  : type.clone(element);
     VariableOp declared = declare(slot, wanted);
     if (!declared)
       return {};
@@ -320,7 +321,8 @@ private:
   /// The slot's variable, which another step may have declared.
   VariableOp declare(const OptimizerSlot &slot, RankedTensorType wanted) {
     auto module = op->getParentOfType<ModuleOp>();
-    std::string name = (op.getVariable() + "/" + op.getSlots().value_or(op.getRule()) + "/" + slot.name).str();
+    std::string name =
+        (op.getVariable() + "/" + op.getSlots().value_or(op.getRule()) + "/" + slot.name).str();
     if (Operation *there = module.lookupSymbol(name)) {
       auto known = dyn_cast<VariableOp>(there);
       if (known && known.getTensorType() == wanted)
@@ -336,8 +338,9 @@ private:
     builder.setInsertionPointAfter(variable);
     OperationState state(variable.getLoc(), VariableOp::getOperationName());
     state.addAttribute("sym_name", builder.getStringAttr(name));
-    state.addAttribute("value", DenseElementsAttr::get(wanted, Attribute(builder.getFloatAttr(
-                                                                   wanted.getElementType(), initial))));
+    state.addAttribute(
+        "value", DenseElementsAttr::get(
+                     wanted, Attribute(builder.getFloatAttr(wanted.getElementType(), initial))));
     if (variable.getCentral())
       state.addAttribute("central", builder.getUnitAttr());
     for (StringRef request : {StringRef(kDeviceAttr), StringRef(kSoftAttr)})

@@ -58,16 +58,16 @@ static Operation *findEndOfFloats(BlockArgument from, ValueRange to) {
 static std::string callOf(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto func = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
-  auto name = func ? func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr) : nullptr;
+  auto name =
+      func ? func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr) : nullptr;
   return name ? " '" + name.str() + "'" : "";
 }
 
 /// Says why there is no way to operand `index`.
 static LogicalResult refuseUnused(GradientOp op, BlockArgument argument, ValueRange of) {
-  InFlightDiagnostic error = op.emitOpError() << "differentiates with respect to operand "
-                                              << argument.getArgNumber()
-                                              << callOf(op.getWrt()[argument.getArgNumber()])
-                                              << ", which the loss ";
+  InFlightDiagnostic error = op.emitOpError()
+                             << "differentiates with respect to operand " << argument.getArgNumber()
+                             << callOf(op.getWrt()[argument.getArgNumber()]) << ", which the loss ";
   Operation *end = findEndOfFloats(argument, of);
   if (!end)
     return error << "does not depend on; leave it out, or have zeros with allow_unused";

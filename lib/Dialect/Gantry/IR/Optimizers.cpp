@@ -40,6 +40,7 @@ ArrayRef<OptimizerRule> gantry::optimizerRules() {
 }
 
 const OptimizerRule *gantry::findOptimizer(StringRef name) {
-  const auto *found = find_if(optimizerRules(), [&](const OptimizerRule &rule) { return rule.name == name; });
+  const auto *found =
+      find_if(optimizerRules(), [&](const OptimizerRule &rule) { return rule.name == name; });
   return found == optimizerRules().end() ? nullptr : found;
 }

@@ -73,9 +73,10 @@ LogicalResult OptimizerStepOp::verify() {
   const OptimizerRule *rule = findOptimizer(getRule());
   if (!rule)
     return emitOpError() << "has the rule '" << getRule() << "'; the rules are "
-                         << llvm::join(llvm::map_range(optimizerRules(),
-                                                       [](const OptimizerRule &one) { return one.name; }),
-                                       ", ");
+                         << llvm::join(
+                                llvm::map_range(optimizerRules(),
+                                                [](const OptimizerRule &one) { return one.name; }),
+                                ", ");
   if (getRate().getType().getRank() != 0 || getStep().getType().getRank() != 0)
     return emitOpError() << "takes the rate and the step as scalars, got " << getRate().getType()
                          << " and " << getStep().getType();
