@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Checks the documents: generated ones up to date, links alive, README short, no machine paths.
+"""Checks the documents: generated ones up to date, links alive, README short, no machine paths, recipes
+that lead to the end.
 
 Usage: check_docs.py [--build-dir BUILD] [--only CHECK]
-CHECK is one of generated, links, readme, paths. Without a build folder that has the tools, the
+CHECK is one of generated, links, readme, paths, recipes. Without a build folder that has the tools, the
 generated command-line reference is not compared, and the output says so.
 """
 
@@ -18,6 +19,14 @@ README_LIMIT = 150
 PRIVATE = ("home", "root", "Users", "work", "workspace", "workspaces", "farm", "mnt")
 MACHINE_PATH = re.compile(r"(?<![\w./:@%}~-])/(?:" + "|".join(PRIVATE) + r")/[\w.-]+|/tmp/\w+_jobs")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+RECIPES = "docs/Recipes.md"
+EXAMPLE = re.compile(r"^Example: ((?:`[\w-]+`(?:, )?)+)\.(.*)", re.MULTILINE)
+ROW = re.compile(r"^\| (\d+|if) \| ((?:`[^`|]+`(?:, )?)+) \|", re.MULTILINE)
+TICKS = re.compile(r"`([^`]+)`")
+# Paths that prose names: a known folder first, so that names of types and flags are not taken for one.
+NAMED_PATH = re.compile(r"`((?:cmake|docs|examples|include|lib|python-bindings|test|tools)/[\w./-]+)")
+# Where an example of a complete recipe may be named by files of its table alone.
+COMPLETE_IN = ("include/", "lib/", "tools/", "python-bindings/gantry/")
 
 
 def tracked(*patterns):
@@ -60,6 +69,39 @@ def check_paths():
                 yield f"{file}:{number}: error: names a path of one machine: '{match.group()}'"
 
 
+def names_any(root, path, words):
+    text = (root / path).read_text(encoding="utf-8", errors="replace")
+    return any(re.search(rf"(?<!\w)(?<!\w-){re.escape(word)}(?![\w-])", text) for word in words)
+
+
+def recipe_offences(text, root, files):
+    """What is wrong with the recipes of `text`, for the tracked `files` of `root`."""
+    for path in sorted(set(NAMED_PATH.findall(text))):
+        if not (root / path).exists():
+            yield f"{RECIPES}: error: '{path}' does not exist"
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title = section.splitlines()[0]
+        example = EXAMPLE.search(section)
+        rows = [(mark, path) for mark, paths in ROW.findall(section) for path in TICKS.findall(paths)]
+        if not example or not rows:
+            yield f"{RECIPES}: error: '{title}' has no example, or no table of files"
+            continue
+        words = TICKS.findall(example.group(1))
+        for mark, path in rows:
+            if mark != "if" and (root / path).is_file() and not names_any(root, path, words):
+                yield f"{RECIPES}: error: '{title}': {path} does not name {', '.join(words)}"
+        if "nothing else names it" not in example.group(2):
+            continue
+        listed = {path for _, path in rows}
+        for path in files:
+            if path.startswith(COMPLETE_IN) and path not in listed and names_any(root, path, words):
+                yield f"{RECIPES}: error: '{title}' does not list {path}, which names {', '.join(words)}"
+
+
+def check_recipes():
+    return recipe_offences((ROOT / RECIPES).read_text(encoding="utf-8"), ROOT, list(map(str, tracked())))
+
+
 def check_generated(build):
     command = [sys.executable, str(ROOT / "tools/dev/generate_docs.py"), "--check"]
     if build:
@@ -73,9 +115,9 @@ def check_generated(build):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build-dir", type=pathlib.Path)
-    parser.add_argument("--only", choices=["generated", "links", "readme", "paths"])
+    parser.add_argument("--only", choices=["generated", "links", "readme", "paths", "recipes"])
     arguments = parser.parse_args()
-    checks = {"readme": check_readme, "links": check_links, "paths": check_paths,
+    checks = {"readme": check_readme, "links": check_links, "paths": check_paths, "recipes": check_recipes,
               "generated": lambda: check_generated(arguments.build_dir)}
     failures = []
     for name, check in checks.items():
