@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Checks the documents: generated ones up to date, links alive, README short, no machine paths, recipes
-that lead to the end.
+that lead to the end, words and files that exist.
 
 Usage: check_docs.py [--build-dir BUILD] [--only CHECK]
-CHECK is one of generated, links, readme, paths, recipes. Without a build folder that has the tools, the
+CHECK is one of generated, links, readme, paths, recipes, glossary, maps. Without a build folder that has the tools, the
 generated command-line reference is not compared, and the output says so.
 """
 
@@ -25,6 +25,9 @@ ROW = re.compile(r"^\| (\d+|if) \| ((?:`[^`|]+`(?:, )?)+) \|", re.MULTILINE)
 TICKS = re.compile(r"`([^`]+)`")
 # Paths that prose names: a known folder first, so that names of types and flags are not taken for one.
 NAMED_PATH = re.compile(r"`((?:cmake|docs|examples|include|lib|python-bindings|test|tools)/[\w./-]+)")
+# Pages that lead to files: each file that they name has to exist.
+MAPS = ("docs/Architecture.md", "docs/CPU.md", "docs/GPU.md", RECIPES)
+GLOSSARY_ROW = re.compile(r"^\| `([^`]+)` \|.*\| `([^`]+)` \|$", re.MULTILINE)
 # Where an example of a complete recipe may be named by files of its table alone.
 COMPLETE_IN = ("include/", "lib/", "tools/", "python-bindings/gantry/")
 
@@ -76,9 +79,6 @@ def names_any(root, path, words):
 
 def recipe_offences(text, root, files):
     """What is wrong with the recipes of `text`, for the tracked `files` of `root`."""
-    for path in sorted(set(NAMED_PATH.findall(text))):
-        if not (root / path).exists():
-            yield f"{RECIPES}: error: '{path}' does not exist"
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title = section.splitlines()[0]
         example = EXAMPLE.search(section)
@@ -88,6 +88,8 @@ def recipe_offences(text, root, files):
             continue
         words = TICKS.findall(example.group(1))
         for mark, path in rows:
+            if not (root / path).exists():
+                yield f"{RECIPES}: error: '{title}': {path} does not exist"
             if mark != "if" and (root / path).is_file() and not names_any(root, path, words):
                 yield f"{RECIPES}: error: '{title}': {path} does not name {', '.join(words)}"
         if "nothing else names it" not in example.group(2):
@@ -96,6 +98,34 @@ def recipe_offences(text, root, files):
         for path in files:
             if path.startswith(COMPLETE_IN) and path not in listed and names_any(root, path, words):
                 yield f"{RECIPES}: error: '{title}' does not list {path}, which names {', '.join(words)}"
+
+
+def map_offences(page, text, root):
+    """Files and folders that a page names and that are not there; X stands for any layer."""
+    for path in sorted(set(NAMED_PATH.findall(text))):
+        path = path.rstrip(".")
+        if not path.endswith("/X") and not (root / path).exists():
+            yield f"{page}: error: '{path}' does not exist"
+
+
+def check_maps():
+    for page in filter(lambda page: (ROOT / page).exists(), MAPS):
+        yield from map_offences(page, (ROOT / page).read_text(encoding="utf-8"), ROOT)
+
+
+def glossary_offences(text, root):
+    rows = GLOSSARY_ROW.findall(text)
+    if not rows:
+        yield "docs/Glossary.md: error: no row has a word and a file"
+    for word, path in rows:
+        if not (root / path).is_file():
+            yield f"docs/Glossary.md: error: '{path}', where '{word}' is said to be, does not exist"
+        elif word.lower() not in (root / path).read_text(encoding="utf-8").lower():
+            yield f"docs/Glossary.md: error: '{word}' is not in {path}"
+
+
+def check_glossary():
+    return glossary_offences((ROOT / "docs/Glossary.md").read_text(encoding="utf-8"), ROOT)
 
 
 def check_recipes():
@@ -115,9 +145,9 @@ def check_generated(build):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build-dir", type=pathlib.Path)
-    parser.add_argument("--only", choices=["generated", "links", "readme", "paths", "recipes"])
+    parser.add_argument("--only", choices=["generated", "links", "readme", "paths", "recipes", "glossary", "maps"])
     arguments = parser.parse_args()
-    checks = {"readme": check_readme, "links": check_links, "paths": check_paths, "recipes": check_recipes,
+    checks = {"readme": check_readme, "links": check_links, "paths": check_paths, "recipes": check_recipes, "glossary": check_glossary, "maps": check_maps,
               "generated": lambda: check_generated(arguments.build_dir)}
     failures = []
     for name, check in checks.items():

@@ -14,7 +14,7 @@ RECIPE = """# Recipes
 
 ## An op
 
-Example: `mish`, `MishOp`. It is complete: nothing else names it.
+Example: `swoosh`, `SwooshOp`. It is complete: nothing else names it.
 
 | | file | what |
 |---|---|---|
@@ -22,8 +22,8 @@ Example: `mish`, `MishOp`. It is complete: nothing else names it.
 | 2 | `lib/Table.def`, `lib/Types.cpp` | its rows |
 | if | `lib/Costs.cpp` | its cost |
 """
-FILES = {"lib/Ops.td": 'Op<"mish">', "lib/Errors.cpp": "", "lib/Table.def": "KERNEL(mish)", "lib/Types.cpp": "INFER(MishOp)",
-         "lib/Costs.cpp": "", "test/ops.mlir": "gantry.mish", "lib/Other.cpp": "mishap, hard-mish"}
+FILES = {"lib/Ops.td": 'Op<"swoosh">', "lib/Errors.cpp": "", "lib/Table.def": "KERNEL(swoosh)", "lib/Types.cpp": "INFER(SwooshOp)",
+         "lib/Costs.cpp": "", "test/ops.mlir": "gantry.swoosh", "lib/Other.cpp": "swooshes, hard-swoosh"}
 
 
 class RecipesTest(unittest.TestCase):
@@ -42,24 +42,43 @@ class RecipesTest(unittest.TestCase):
         self.assertEqual(self.offences(), [])
 
     def test_a_file_that_is_gone(self):
-        self.assertIn("'lib/Table.def' does not exist", self.offences(lib__Table_dot_def=None)[0])
-
-    def test_a_file_that_prose_names_and_is_gone(self):
-        self.assertIn("'lib/Errors.cpp' does not exist", self.offences(lib__Errors_dot_cpp=None)[0])
+        self.assertIn("lib/Table.def does not exist", self.offences(lib__Table_dot_def=None)[0])
 
     def test_a_numbered_file_that_does_not_name_the_example(self):
-        self.assertEqual(self.offences(lib__Types_dot_cpp="INFER(MishMashOp)"),
-                         ["docs/Recipes.md: error: 'An op': lib/Types.cpp does not name mish, MishOp"])
+        self.assertEqual(self.offences(lib__Types_dot_cpp="INFER(SwooshMashOp)"),
+                         ["docs/Recipes.md: error: 'An op': lib/Types.cpp does not name swoosh, SwooshOp"])
 
     def test_a_file_that_the_recipe_forgets(self):
-        self.assertEqual(self.offences(lib__Other_dot_cpp="isa<MishOp>"),
-                         ["docs/Recipes.md: error: 'An op' does not list lib/Other.cpp, which names mish, MishOp"])
+        self.assertEqual(self.offences(lib__Other_dot_cpp="isa<SwooshOp>"),
+                         ["docs/Recipes.md: error: 'An op' does not list lib/Other.cpp, which names swoosh, SwooshOp"])
 
     def test_tests_may_name_it_anywhere(self):
-        self.assertEqual(self.offences(test__more_dot_mlir="gantry.mish"), [])
+        self.assertEqual(self.offences(test__more_dot_mlir="gantry.swoosh"), [])
 
     def test_a_recipe_without_an_example(self):
         self.assertIn("has no example", self.offences(RECIPE.replace("Example", "Such as"))[0])
+
+
+class PagesTest(unittest.TestCase):
+    def test_maps_name_files_that_exist(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "lib").mkdir()
+            (root / "lib/Here.cpp").write_text("")
+            text = "`lib/Here.cpp`, `lib/There.cpp`, `libfoo`, `lib/Gone`."
+            self.assertEqual(list(check_docs.map_offences("docs/CPU.md", text, root)),
+                             ["docs/CPU.md: error: 'lib/Gone' does not exist", "docs/CPU.md: error: 'lib/There.cpp' does not exist"])
+
+    def test_words_of_the_glossary_are_in_their_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "lib").mkdir()
+            (root / "lib/Tile.h").write_text("struct Tile")
+            row = "| `{}` | microkernel | a tile | `{}` |\n"
+            self.assertEqual(list(check_docs.glossary_offences(row.format("tile", "lib/Tile.h"), root)), [])
+            self.assertIn("'Strip' is not in", list(check_docs.glossary_offences(row.format("Strip", "lib/Tile.h"), root))[0])
+            self.assertIn("does not exist", list(check_docs.glossary_offences(row.format("tile", "lib/T.h"), root))[0])
+            self.assertIn("no row", list(check_docs.glossary_offences("# Glossary", root))[0])
 
 
 if __name__ == "__main__":
