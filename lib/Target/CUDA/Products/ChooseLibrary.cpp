@@ -33,7 +33,7 @@ static std::optional<CoreKind> coresFor(const MatrixProduct &product, int64_t ar
 }
 
 /// Tiles through registers: of those in stages nothing was measured, though they are taken where
-/// they can be (docs/decisions/0071).
+/// they can be (docs/designs/gpu-code.md).
 double gantry::gpu::secondsOfKernel(const MatrixProduct &product, int64_t arch) {
   const ProductSizes sizes{int64_t(product.batch), int64_t(product.rows), int64_t(product.columns),
                            int64_t(product.terms)};
