@@ -10,7 +10,7 @@ using gantry::plan::MatrixProduct;
 using gantry::plan::StoredMatrix;
 
 /// From one kernel of a graph to the next; until its first bytes come, and after its last ones
-/// (docs/decisions/0053).
+/// (docs/designs/libraries.md).
 static constexpr double kLaunch = 1.1e-6, kFirstBytes = 1.9e-6;
 /// Bytes that memory gives or takes, and cycles that tiles on cores and on lanes are counted in.
 static constexpr double kBytesPerSecond = 3.0e12, kCoreCycles = 2.4e9, kLaneCycles = 1.4e9;
