@@ -50,15 +50,26 @@ def check_readme():
         yield f"README.md: error: not '{passing} give', as in test/e2e/onnx_expected.txt"
 
 
+def anchors_of(text):
+    """The names that links to the headings of a page have."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    return ({re.sub(r"[^\w -]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+            | set(re.findall(r'<a (?:id|name)="([^"]+)"', text)))
+
+
 def check_links():
     for file in tracked("*.md"):
         for number, line in enumerate((ROOT / file).read_text(encoding="utf-8").splitlines(), 1):
             for target in LINK.findall(line):
-                path = target.split("#")[0]
-                if not path or re.match(r"\w+:", path):
+                path, _, anchor = target.partition("#")
+                if re.match(r"\w+:", path):
                     continue
-                if not (ROOT / file.parent / path).exists():
+                there = ROOT / file.parent / path if path else ROOT / file
+                if not there.exists():
                     yield f"{file}:{number}: error: link to '{path}', which does not exist"
+                elif anchor and there.suffix == ".md" and anchor not in anchors_of(there.read_text(encoding="utf-8")):
+                    yield f"{file}:{number}: error: link to '{target}', a heading that does not exist"
 
 
 def check_paths():

@@ -69,6 +69,10 @@ class PagesTest(unittest.TestCase):
             self.assertEqual(list(check_docs.map_offences("docs/CPU.md", text, root)),
                              ["docs/CPU.md: error: 'lib/Gone' does not exist", "docs/CPU.md: error: 'lib/There.cpp' does not exist"])
 
+    def test_headings_that_links_may_name(self):
+        text = "# On GPUs: ops\n\n```sh\n# a comment\n```\n## `gantry-ptx` run, again\n<a id=\"own\"></a>\n"
+        self.assertEqual(check_docs.anchors_of(text), {"on-gpus-ops", "gantry-ptx-run-again", "own"})
+
     def test_words_of_the_glossary_are_in_their_files(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
