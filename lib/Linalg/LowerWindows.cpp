@@ -7,7 +7,7 @@
 // convolution is a matrix product to whoever looks at it.
 //
 // A convolution adds its products up in the order of the window and then the channels, whatever
-// form it has (docs/decisions/0033).
+// form it has (docs/designs/cpu-contractions.md).
 
 #include "Patterns.h"
 #include "Windows.h"

@@ -2,7 +2,7 @@
 // comes near it where there are thousands of buffers, the exact search alone solves dense ones of
 // hundreds, and annealing is best where sizes are alike. So the quick ones go first; where the
 // bound is not met, the others follow in rounds of growing effort, side by side, each from the best
-// layout of the round before (docs/decisions/0034).
+// layout of the round before (docs/designs/memory.md).
 //
 // The same result comes out for any number of threads: effort is counted, never timed, and of the
 // planners of a round the first in the list that meets the target wins, else the lowest peak.

@@ -65,7 +65,7 @@ class Case:
 # Rows that do not begin on sectors: each request of a warp may touch one more than its bytes fill.
 UNEVEN = 1.30
 
-# Tiles are fitted to times (docs/decisions/0050-tiles-are-fitted.md), conflicts included; but none waits for banks half of the time.
+# Tiles are fitted to times (docs/designs/gpu-code.md), conflicts included; but none waits for banks half of the time.
 FITTED = 1.50
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Products that go to a library by default (docs/decisions/0086), from the graph to the numbers, on the fake libcuda and its
+"""Products that go to a library by default (docs/designs/libraries.md), from the graph to the numbers, on the fake libcuda and its
 cuBLASLt: which kernels run where, what the log says, what is planned, and that the choice is the same whatever is around
 a product.
 

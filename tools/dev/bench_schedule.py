@@ -5,7 +5,7 @@ Makes placed graphs (random ones, a tenth of the values go to another device), r
 launches to offsets with gantry-opt and reads MLIR's own timing. Of each plan it also works out two
 timelines, with numbers of its own: one in which commands wait for their values only, and one with the
 signals and waits that the plan has, those for memory that is used again among them. Their ratio is 1
-when the sharing of memory delays nobody (docs/decisions/0011).
+when the sharing of memory delays nobody (docs/designs/memory.md).
 
 Usage: bench_schedule.py [GANTRY_OPT] [--sizes 1000,10000,100000] [--gpus 4] [--runs 3]
 """

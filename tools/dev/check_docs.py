@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Checks the documents: generated ones up to date, links alive, README short, no machine paths.
+"""Checks the documents: generated ones up to date, links alive, README short, no machine paths, recipes
+that lead to the end, words and files that exist.
 
 Usage: check_docs.py [--build-dir BUILD] [--only CHECK]
-CHECK is one of generated, links, readme, paths. Without a build folder that has the tools, the
+CHECK is one of generated, links, readme, paths, recipes, glossary, maps. Without a build folder that has the tools, the
 generated command-line reference is not compared, and the output says so.
 """
 
@@ -18,6 +19,17 @@ README_LIMIT = 150
 PRIVATE = ("home", "root", "Users", "work", "workspace", "workspaces", "farm", "mnt")
 MACHINE_PATH = re.compile(r"(?<![\w./:@%}~-])/(?:" + "|".join(PRIVATE) + r")/[\w.-]+|/tmp/\w+_jobs")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+RECIPES = "docs/Recipes.md"
+EXAMPLE = re.compile(r"^Example: ((?:`[\w-]+`(?:, )?)+)\.(.*)", re.MULTILINE)
+ROW = re.compile(r"^\| (\d+|if) \| ((?:`[^`|]+`(?:, )?)+) \|", re.MULTILINE)
+TICKS = re.compile(r"`([^`]+)`")
+# Paths that prose names: a known folder first, so that names of types and flags are not taken for one.
+NAMED_PATH = re.compile(r"`((?:cmake|docs|examples|include|lib|python-bindings|test|tools)/[\w./-]+)")
+# Pages that lead to files: each file that they name has to exist.
+MAPS = ("docs/Architecture.md", "docs/CPU.md", "docs/GPU.md", RECIPES)
+GLOSSARY_ROW = re.compile(r"^\| `([^`]+)` \|.*\| `([^`]+)` \|$", re.MULTILINE)
+# Where an example of a complete recipe may be named by files of its table alone.
+COMPLETE_IN = ("include/", "lib/", "tools/", "python-bindings/gantry/")
 
 
 def tracked(*patterns):
@@ -38,15 +50,26 @@ def check_readme():
         yield f"README.md: error: not '{passing} give', as in test/e2e/onnx_expected.txt"
 
 
+def anchors_of(text):
+    """The names that links to the headings of a page have."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    return ({re.sub(r"[^\w -]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+            | set(re.findall(r'<a (?:id|name)="([^"]+)"', text)))
+
+
 def check_links():
     for file in tracked("*.md"):
         for number, line in enumerate((ROOT / file).read_text(encoding="utf-8").splitlines(), 1):
             for target in LINK.findall(line):
-                path = target.split("#")[0]
-                if not path or re.match(r"\w+:", path):
+                path, _, anchor = target.partition("#")
+                if re.match(r"\w+:", path):
                     continue
-                if not (ROOT / file.parent / path).exists():
+                there = ROOT / file.parent / path if path else ROOT / file
+                if not there.exists():
                     yield f"{file}:{number}: error: link to '{path}', which does not exist"
+                elif anchor and there.suffix == ".md" and anchor not in anchors_of(there.read_text(encoding="utf-8")):
+                    yield f"{file}:{number}: error: link to '{target}', a heading that does not exist"
 
 
 def check_paths():
@@ -58,6 +81,66 @@ def check_paths():
             match = MACHINE_PATH.search(line)
             if match:
                 yield f"{file}:{number}: error: names a path of one machine: '{match.group()}'"
+
+
+def names_any(root, path, words):
+    text = (root / path).read_text(encoding="utf-8", errors="replace")
+    return any(re.search(rf"(?<!\w)(?<!\w-){re.escape(word)}(?![\w-])", text) for word in words)
+
+
+def recipe_offences(text, root, files):
+    """What is wrong with the recipes of `text`, for the tracked `files` of `root`."""
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title = section.splitlines()[0]
+        example = EXAMPLE.search(section)
+        rows = [(mark, path) for mark, paths in ROW.findall(section) for path in TICKS.findall(paths)]
+        if not example or not rows:
+            yield f"{RECIPES}: error: '{title}' has no example, or no table of files"
+            continue
+        words = TICKS.findall(example.group(1))
+        for mark, path in rows:
+            if not (root / path).exists():
+                yield f"{RECIPES}: error: '{title}': {path} does not exist"
+            if mark != "if" and (root / path).is_file() and not names_any(root, path, words):
+                yield f"{RECIPES}: error: '{title}': {path} does not name {', '.join(words)}"
+        if "nothing else names it" not in example.group(2):
+            continue
+        listed = {path for _, path in rows}
+        for path in files:
+            if path.startswith(COMPLETE_IN) and path not in listed and names_any(root, path, words):
+                yield f"{RECIPES}: error: '{title}' does not list {path}, which names {', '.join(words)}"
+
+
+def map_offences(page, text, root):
+    """Files and folders that a page names and that are not there; X stands for any layer."""
+    for path in sorted(set(NAMED_PATH.findall(text))):
+        path = path.rstrip(".")
+        if not path.endswith("/X") and not (root / path).exists():
+            yield f"{page}: error: '{path}' does not exist"
+
+
+def check_maps():
+    for page in filter(lambda page: (ROOT / page).exists(), MAPS):
+        yield from map_offences(page, (ROOT / page).read_text(encoding="utf-8"), ROOT)
+
+
+def glossary_offences(text, root):
+    rows = GLOSSARY_ROW.findall(text)
+    if not rows:
+        yield "docs/Glossary.md: error: no row has a word and a file"
+    for word, path in rows:
+        if not (root / path).is_file():
+            yield f"docs/Glossary.md: error: '{path}', where '{word}' is said to be, does not exist"
+        elif word.lower() not in (root / path).read_text(encoding="utf-8").lower():
+            yield f"docs/Glossary.md: error: '{word}' is not in {path}"
+
+
+def check_glossary():
+    return glossary_offences((ROOT / "docs/Glossary.md").read_text(encoding="utf-8"), ROOT)
+
+
+def check_recipes():
+    return recipe_offences((ROOT / RECIPES).read_text(encoding="utf-8"), ROOT, list(map(str, tracked())))
 
 
 def check_generated(build):
@@ -73,9 +156,9 @@ def check_generated(build):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build-dir", type=pathlib.Path)
-    parser.add_argument("--only", choices=["generated", "links", "readme", "paths"])
+    parser.add_argument("--only", choices=["generated", "links", "readme", "paths", "recipes", "glossary", "maps"])
     arguments = parser.parse_args()
-    checks = {"readme": check_readme, "links": check_links, "paths": check_paths,
+    checks = {"readme": check_readme, "links": check_links, "paths": check_paths, "recipes": check_recipes, "glossary": check_glossary, "maps": check_maps,
               "generated": lambda: check_generated(arguments.build_dir)}
     failures = []
     for name, check in checks.items():

@@ -1,5 +1,5 @@
 // Buffers that share bytes because one holds what is a part of the other: an operand of a
-// concatenation in the place of its result, a slice where it was cut (docs/decisions/0046).
+// concatenation in the place of its result, a slice where it was cut (docs/designs/memory.md).
 //
 // Two notes say what a launch only moves. Where Memory moves nothing for it, the buffers get a note
 // instead: the number of the whole that they are of, and the byte of it that they begin at. The

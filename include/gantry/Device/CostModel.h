@@ -18,9 +18,9 @@ namespace gantry {
 
 /// What stands in for rates that a topology does not give: operations and bytes a second, seconds.
 /// GPU: data sheet of the NVIDIA A100 40 GB PCIe (2020), dense. Launch: a kernel more in a CUDA
-/// graph on an H100; with the latency kernels of networks take 3 us at least (decision 0053). CPU:
-/// two cores of a server with AVX2, as measured on such a machine. Link: PCIe 4 x16, 32 GB/s less
-/// what copies do not reach of it; NVLink: the A100's, one way.
+/// graph on an H100; with the latency kernels of networks take 3 us at least
+/// (docs/benchmarks/notes.md). CPU: two cores of a server with AVX2, as measured on such a machine.
+/// Link: PCIe 4 x16, 32 GB/s less what copies do not reach of it; NVLink: the A100's, one way.
 struct StandInRates {
   static constexpr double gpuFlops = 19.5e12, gpuHalfFlops = 312e12, gpuDoubleFlops = 9.7e12,
                           gpuByteFlops = 624e12;

@@ -172,7 +172,7 @@ def MultiplyBytesPass : Pass<"gantry-multiply-bytes", "::mlir::func::FuncOp"> {
     values with one scale are those of the bytes.
 
     Sums are those of the integers, in every bit. In f32, results may differ from those of the ops as
-    they stand by their rounding, a quantised result by one step (decision 0057). Ops that were asked to
+    they stand by their rounding, a quantised result by one step (docs/designs/precision.md). Ops that were asked to
     run elsewhere than the product stay. Precondition: canonical forms.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];

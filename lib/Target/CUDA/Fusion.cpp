@@ -2,10 +2,10 @@
 //
 // A kernel computes its result backwards, so any group is right; what it costs is what many
 // elements compute again each for itself. Reductions along rows are shared by the block that has
-// the row (decision 0025): they take in what is computed element by element in front of them, and
-// what is behind them takes them in. Products are tiles, which an epilogue follows; in front of
-// them and of windows everything would be computed as often as it is read, so that they take in
-// nothing but the border of an image.
+// the row (docs/designs/gpu-code.md): they take in what is computed element by element in front of
+// them, and what is behind them takes them in. Products are tiles, which an epilogue follows; in
+// front of them and of windows everything would be computed as often as it is read, so that they
+// take in nothing but the border of an image.
 
 #include "Fusion.h"
 

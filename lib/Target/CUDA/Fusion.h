@@ -1,4 +1,4 @@
-// Which ops share a kernel on GPUs, and which are better two (decision 0026).
+// Which ops share a kernel on GPUs, and which are better two (docs/designs/gpu-code.md).
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

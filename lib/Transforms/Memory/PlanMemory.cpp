@@ -1,7 +1,7 @@
 // Gives every buffer an arena and an offset: the adapter between the plan dialect and the packing
 // library. Commands are numbered in program order, nested ones in their place; a buffer lives from
 // the first number that uses it to the end of the last, and commands of other queues that are
-// predicted to run at that time lie between (docs/decisions/0011).
+// predicted to run at that time lie between (docs/designs/memory.md).
 
 #include "DelayCopies.h"
 #include "ElideMoves.h"

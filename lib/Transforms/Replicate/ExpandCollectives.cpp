@@ -7,7 +7,8 @@
 // Chunks are exchanged in pieces, so that a piece is copied while the one before it is added up.
 //
 // Where a library may do it, the exchange becomes the second region of a gantry.if that the library
-// decides, and the first one has a part of the collective for each rank (decision 0038).
+// decides, and the first one has a part of the collective for each rank
+// (docs/designs/libraries.md).
 
 #include "gantry/Device/Topology.h"
 #include "gantry/Plan/AllReducePart.h"

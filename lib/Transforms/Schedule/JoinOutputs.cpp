@@ -1,6 +1,6 @@
 // Lays what a concatenation joins where it lies in an output, and joins nothing.
 //
-// Memory places the operands of a concatenation inside its result (docs/decisions/0046), but an
+// Memory places the operands of a concatenation inside its result (docs/designs/memory.md), but an
 // output has its bytes from the caller, and so have its parts: each operand becomes the part of the
 // output that it would be copied to. A copy from another device then goes there at once.
 

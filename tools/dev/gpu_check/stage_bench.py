@@ -275,7 +275,7 @@ def suggestions(stage, peers):
 
 
 def taken(waves):
-    """The first that is idle at most four times as long as the best (decision 0053)."""
+    """The first that is idle at most four times as long as the best (docs/designs/libraries.md)."""
     idle = [math.ceil(each) / each if each > 0 else 1 for each in waves]
     return next(place for place, each in enumerate(idle) if each <= 4 * min(idle))
 

@@ -1,4 +1,4 @@
-// Which convolutions may leave their borders out (docs/decisions/0070).
+// Which convolutions may leave their borders out (docs/designs/cpu-contractions.md).
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

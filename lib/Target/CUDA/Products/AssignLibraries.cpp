@@ -1,5 +1,6 @@
 // Which products a library is asked for: all that it has, or those that it is estimated to compute
-// so much faster that what would share their kernel may be one of its own (docs/decisions/0086).
+// so much faster that what would share their kernel may be one of its own
+// (docs/designs/libraries.md).
 //
 // The answer is a mark on the op that everybody reads: fusion, which leaves such an op alone,
 // whoever predicts fusion, and the kernel, which becomes a variant. It is a function of the op and

@@ -10,7 +10,7 @@ using gantry::plan::MatrixProduct;
 using gantry::plan::StoredMatrix;
 
 /// From one kernel of a graph to the next; until its first bytes come, and after its last ones
-/// (docs/decisions/0053).
+/// (docs/designs/libraries.md).
 static constexpr double kLaunch = 1.1e-6, kFirstBytes = 1.9e-6;
 /// Bytes that memory gives or takes, and cycles that tiles on cores and on lanes are counted in.
 static constexpr double kBytesPerSecond = 3.0e12, kCoreCycles = 2.4e9, kLaneCycles = 1.4e9;
@@ -33,7 +33,7 @@ static std::optional<CoreKind> coresFor(const MatrixProduct &product, int64_t ar
 }
 
 /// Tiles through registers: of those in stages nothing was measured, though they are taken where
-/// they can be (docs/decisions/0071).
+/// they can be (docs/designs/gpu-code.md).
 double gantry::gpu::secondsOfKernel(const MatrixProduct &product, int64_t arch) {
   const ProductSizes sizes{int64_t(product.batch), int64_t(product.rows), int64_t(product.columns),
                            int64_t(product.terms)};

@@ -1,5 +1,6 @@
 // Whether a library computes a product faster than kernels of our own, by an estimate that is
-// fitted to the times of both on an H100 (docs/decisions/0086). It knows sizes and types alone.
+// fitted to the times of both on an H100 (docs/designs/libraries.md). It knows sizes and types
+// alone.
 #pragma once
 
 #include "gantry/Plan/MatrixProduct.h"

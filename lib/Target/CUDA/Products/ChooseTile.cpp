@@ -1,7 +1,7 @@
 // An estimate in cycles of a multiprocessor: each round of a block takes the latency of reading its
 // part of the terms, or the time in which the blocks that share a multiprocessor issue their
 // instructions, read and write shared memory and wait for memory, whichever is more. The numbers
-// are fitted to the times of 880 tiles of 16 products on an H100 (docs/decisions/0050).
+// are fitted to the times of 880 tiles of 16 products on an H100 (docs/designs/gpu-code.md).
 #include "CoreTiles.h"
 
 #include "Launch.h"
@@ -95,7 +95,7 @@ Tile gantry::gpu::chooseTile(const ProductSizes &sizes, int64_t bytes) {
 //===----------------------------------------------------------------------===//
 
 /// Of memory, and of a barrier with the first reads behind it, in cycles; and what of the latter no
-/// other block fills. Of tiles in stages nothing was measured (docs/decisions/0071).
+/// other block fills. Of tiles in stages nothing was measured (docs/designs/gpu-code.md).
 static constexpr double kLatency = 570, kBarrier = 60, kUnfilled = 40;
 
 BlockCost gantry::gpu::costOf(const CoreTile &tile, const ProductSizes &sizes,

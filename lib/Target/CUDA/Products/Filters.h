@@ -1,6 +1,6 @@
 // How filters of convolutions lie in the memory of GPUs: a constant one with the channels
 // innermost, [o, window..., c], in the order in which a convolution adds up, so that neighbouring
-// terms are neighbours (docs/decisions/0049). All others lie as the graph has them.
+// terms are neighbours (docs/designs/gpu-code.md). All others lie as the graph has them.
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

@@ -1,4 +1,4 @@
-// What a tile of a product costs, in cycles of a multiprocessor (docs/decisions/0050).
+// What a tile of a product costs, in cycles of a multiprocessor (docs/designs/gpu-code.md).
 #pragma once
 
 #include "Tile.h"

@@ -12,7 +12,7 @@ using namespace gantry::gpu;
 /// What a row takes, in cycles of one multiprocessor: until its first elements are there; to ask
 /// for a piece; to take a term in, in the two reductions that rows mostly have; to join two lanes
 /// by a shuffle; for warps to meet in shared memory, and there to take one warp's sum in. The
-/// orders of magnitude are what matters; docs/decisions/0048 has what they were compared with.
+/// orders of magnitude are what matters; docs/designs/gpu-code.md has what they were compared with.
 static constexpr int64_t kFirstCycles = 700, kPieceCycles = 30, kTermCycles = 8,
                          kShuffleCycles = 30, kMeetingCycles = 60, kWarpSumCycles = 3;
 /// Of a column: lanes are worth it for as many terms each, until that many threads have work.

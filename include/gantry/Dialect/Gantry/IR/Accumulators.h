@@ -1,5 +1,5 @@
 // Products and convolutions of f16 and bf16 that give their accumulators, of f32
-// (docs/decisions/0056).
+// (docs/designs/precision.md).
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

@@ -1,5 +1,5 @@
 // Weight-only block quantisation: weights of few bits an element, as products on CPUs read them
-// (docs/decisions/0072).
+// (docs/designs/cpu-contractions.md).
 //
 // A column is a row of bytes: one record after the other, each with the scale of a block along K
 // (an f32), its zero point (an f32, unless one number is that of all blocks) and its numbers q of

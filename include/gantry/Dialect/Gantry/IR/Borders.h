@@ -1,4 +1,4 @@
-// What a convolution's border means for its sums (docs/decisions/0070).
+// What a convolution's border means for its sums (docs/designs/cpu-contractions.md).
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

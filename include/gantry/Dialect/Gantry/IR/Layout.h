@@ -1,5 +1,5 @@
 // The order of dimensions that images have: NCHW in graphs, NHWC for convolution networks on CPUs
-// (docs/decisions/0033).
+// (docs/designs/cpu-contractions.md).
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
