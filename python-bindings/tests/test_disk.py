@@ -86,7 +86,7 @@ class Graphs(unittest.TestCase):
         program = """
             import gantry as gt, gantry.graph as graph
             made, compile_source = [], graph.compile_source
-            graph.compile_source = lambda *given: made.append(1) or compile_source(*given)
+            graph.compile_source = lambda *given, **named: made.append(1) or compile_source(*given, **named)
             f = gt.function(lambda x: gt.exp(x) * 2.0)
             print(f(gt.zeros(2)).tolist(), len(made))
             """
