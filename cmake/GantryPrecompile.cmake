@@ -4,7 +4,7 @@
 #   GantryPch         libraries of the compiler          MLIR, both dialects            GantryMLIR.cmake
 #   GantryRuntimePch  plan, runtime, drivers, show       the plan, the runtime          lib/CMakeLists.txt
 #   GantryToolPch     the driver tool                    the same                       lib/CMakeLists.txt
-#   GantryTestPch     tests that know no MLIR            the same and GoogleTest        test/unit/CMakeLists.txt
+#   GantryTestPch     tests that know no MLIR            drivers, plans, GoogleTest     test/unit/CMakeLists.txt
 
 # gantry_precompile(NAME [PROGRAMS] [OPTIONS ...] [LIBRARIES ...] [AFTER ...] HEADERS ...): makes it, for
 # target_precompile_headers(... REUSE_FROM NAME).

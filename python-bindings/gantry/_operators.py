@@ -5,6 +5,7 @@ refused where that cannot hold it.
 """
 
 import functools
+import math
 import numbers
 import operator
 
@@ -73,6 +74,33 @@ def fixed(name, instead):
     def delete(self):
         refuse(self, None)
     return property(operator.attrgetter(f"_{name}"), refuse, delete)
+
+
+class Shaped:
+    """What `shape` and `dtype` say of an array or a variable."""
+
+    __slots__ = ()
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    @property
+    def itemsize(self):
+        return self.dtype.itemsize
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("a scalar has no length")
+        return self.shape[0]
 
 
 class Operators:

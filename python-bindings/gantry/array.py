@@ -9,7 +9,7 @@ import ctypes
 import numpy as np
 
 from . import _c, _dlpack, _library, _notebook, _runtime
-from ._operators import Operators, fixed
+from ._operators import Operators, Shaped, fixed
 from .compat import _names
 from .device import Device, device as as_device, request, resolve
 from .dtypes import BY_NUMBER, as_dtype, bfloat16, bool_, float32, int32
@@ -34,7 +34,7 @@ class GivenTo(str):
     __slots__ = ()
 
 
-class Array(Operators):
+class Array(Shaped, Operators):
     """Typed memory on a device: `shape`, `dtype`, `device`, `nbytes`."""
 
     __slots__ = ("_handle", "_type", "_shape", "_dtype", "_device", "_kept", "__weakref__")
@@ -82,30 +82,6 @@ class Array(Operators):
     # ---- looking ----
 
     shape, dtype, device = fixed("shape", "reshape"), fixed("dtype", "astype"), fixed("device", "to")
-
-    @property
-    def ndim(self):
-        return len(self.shape)
-
-    @property
-    def size(self):
-        count = 1
-        for dim in self.shape:
-            count *= dim
-        return count
-
-    @property
-    def nbytes(self):
-        return self.size * self.dtype.itemsize
-
-    @property
-    def itemsize(self):
-        return self.dtype.itemsize
-
-    def __len__(self):
-        if not self.shape:
-            raise TypeError("a scalar has no length")
-        return self.shape[0]
 
     def _show_there(self, what):
         """Refuses what copies an array to the host and does not say so."""

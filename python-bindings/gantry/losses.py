@@ -11,6 +11,7 @@ import math
 import sys
 
 from . import math as gm, ops
+from ._named import look_up
 from .errors import InvalidArgumentError
 from .graph import Value, user_frame
 
@@ -176,8 +177,4 @@ _NAMED = {"mse": mse, "mae": mae, "huber": huber, "log_cosh": log_cosh, "bce": b
 
 def named(given):
     """The loss of a name, or what was given if it is a function."""
-    if callable(given):
-        return given
-    if given not in _NAMED:
-        raise InvalidArgumentError(f"there is no loss '{given}'; there are {', '.join(_NAMED)}")
-    return _NAMED[given]
+    return given if callable(given) else look_up(_NAMED, given, "loss")

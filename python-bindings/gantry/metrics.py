@@ -7,6 +7,7 @@ adds to on the device; nothing is copied until `result` is read.
 """
 
 from . import math as gm, ops
+from ._named import look_up
 from .array import Kept, zeros
 from .errors import InvalidArgumentError
 from .function import Function
@@ -205,8 +206,4 @@ _NAMED = {"accuracy": Accuracy, "top_5": TopK, "precision": Precision, "recall":
 
 def named(given):
     """A new metric of a name, or what was given if it is one."""
-    if isinstance(given, Metric):
-        return given
-    if given not in _NAMED:
-        raise InvalidArgumentError(f"there is no metric '{given}'; there are {', '.join(_NAMED)}")
-    return _NAMED[given]()
+    return given if isinstance(given, Metric) else look_up(_NAMED, given, "metric")()

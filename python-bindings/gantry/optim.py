@@ -12,6 +12,7 @@ import math
 import threading
 
 from . import _c, math as gm, ops
+from ._named import look_up
 from .array import Kept, Reads, array
 from .errors import InvalidArgumentError
 from .function import Function
@@ -299,8 +300,4 @@ _NAMED = {each.__name__.lower(): each for each in (SGD, Adam, AdamW, Nadam, Adam
 
 def named(given):
     """A new optimizer of a name, or what was given if it is one."""
-    if isinstance(given, Optimizer):
-        return given
-    if given not in _NAMED:
-        raise InvalidArgumentError(f"there is no optimizer {given!r}; there are {', '.join(_NAMED)}")
-    return _NAMED[given]()
+    return given if isinstance(given, Optimizer) else look_up(_NAMED, given, "optimizer")()

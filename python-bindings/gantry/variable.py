@@ -13,11 +13,10 @@ works on that; what it reads is what the variable holds at that point of the pro
 
 import collections
 import ctypes
-import math
 import threading
 
 from . import _apply, _c, _library, _runtime
-from ._operators import Operators, fixed
+from ._operators import Operators, Shaped, fixed
 from .array import Array, Reads, array, as_numpy, fit_number
 from .errors import InvalidArgumentError
 from .graph import Value, suspended, tracing
@@ -88,7 +87,7 @@ class _Shared(State):
             return super().__getitem__(name)
 
 
-class Variable(Reads, Operators):
+class Variable(Reads, Shaped, Operators):
     """A typed value that outlives runs: `shape`, `dtype`, `device`, `name`, `trainable`.
 
     value      what it holds at first: an Array, NumPy array, number or nested list; its type and shape stay
@@ -134,23 +133,6 @@ class Variable(Reads, Operators):
                 _bury()
             finally:
                 _lock.release()
-
-    @property
-    def ndim(self):
-        return len(self._shape)
-
-    @property
-    def size(self):
-        return math.prod(self._shape)
-
-    @property
-    def nbytes(self):
-        return self.size * self._dtype.itemsize
-
-    def __len__(self):
-        if not self._shape:
-            raise TypeError("a scalar has no length")
-        return self._shape[0]
 
     def __repr__(self):
         return f"Variable({self.name!r}, {self._dtype}{list(self._shape)}, device={self._device!r})"

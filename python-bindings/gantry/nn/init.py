@@ -6,8 +6,8 @@
 import math
 
 from .. import random
+from .._named import look_up
 from ..array import full
-from ..errors import InvalidArgumentError
 
 
 def zeros(shape, fan_in, fan_out, dtype):
@@ -71,8 +71,4 @@ _NAMED = {each.__name__: each for each in (zeros, ones, glorot_uniform, glorot_n
 
 def named(given):
     """The function of a name, or what was given if it is one."""
-    if callable(given):
-        return given
-    if given not in _NAMED:
-        raise InvalidArgumentError(f"there is no initial value '{given}'; there are {', '.join(_NAMED)}")
-    return _NAMED[given]
+    return given if callable(given) else look_up(_NAMED, given, "initial value")
