@@ -62,8 +62,9 @@ typedef struct gantry_array_info_t {
   const char *driver; /**< "host", "sim", "cuda" */
   void *data;         /**< an address of the device's; to be touched by its own work only */
   int is_on_host;     /**< 1: `data` can be read and written through */
-  /** 1: the memory is this handle's alone, not the caller's (gantry_array_from_pointer), nor another
-   * library's, nor that of bindings or of a run that goes on: nobody else would see it change. */
+  /** 1: the memory is this handle's alone, not the caller's (gantry_array_from_pointer), nor
+   * another library's, nor that of bindings or of a run that goes on: nobody else would see it
+   * change. */
   int is_alone;
 } gantry_array_info_t;
 

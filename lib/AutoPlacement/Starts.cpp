@@ -202,7 +202,7 @@ private:
   const OrderedGraph &graph;
   const std::vector<uint32_t> &sequence;
   PieceParts parts;
-  size_t lastLimited = SIZE_MAX; ///< in the sequence
+  size_t lastLimited = SIZE_MAX;   ///< in the sequence
   const std::vector<char> &isTied; ///< by value; empty: none
   Cuts cuts;
   uint32_t numTasks;

@@ -16,10 +16,9 @@ struct PieceParts {
 };
 
 /// The order cut into one piece for each of `sequence`'s devices, or fewer, such that pieces are
-/// within `parts`, and compute and the copies at the cuts together take the least time. Nothing when
-/// no cuts fit.
-/// With `isTied`, tasks that share a large constant are in the piece of the first of them, and only
-/// that one needs room for it.
+/// within `parts`, and compute and the copies at the cuts together take the least time. Nothing
+/// when no cuts fit. With `isTied`, tasks that share a large constant are in the piece of the first
+/// of them, and only that one needs room for it.
 std::optional<std::vector<uint32_t>> startInPieces(const OrderedGraph &graph,
                                                    const std::vector<uint32_t> &sequence,
                                                    PieceParts parts, bool isTied = false);

@@ -1,10 +1,11 @@
-// In the place of malloc, calloc and realloc for what is linked into the compiler library (--wrap=malloc and so on): MLIR
-// uses what they give without a look, and LLVM ends the process where it is nothing. Like this it is as if operator new
-// had failed. calloc is among them because an optimiser makes it of a malloc whose memory is cleared. Who asks with a
-// remedy (AlignedBuffer) asks none of them.
+// In the place of malloc, calloc and realloc for what is linked into the compiler library
+// (--wrap=malloc and so on): MLIR uses what they give without a look, and LLVM ends the process
+// where it is nothing. Like this it is as if operator new had failed. calloc is among them because
+// an optimiser makes it of a malloc whose memory is cleared. Who asks with a remedy (AlignedBuffer)
+// asks none of them.
 //
-// The C library ends the process where it has no memory to note the destructor of a thread's variable: they are noted
-// here (__cxa_thread_atexit).
+// The C library ends the process where it has no memory to note the destructor of a thread's
+// variable: they are noted here (__cxa_thread_atexit).
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -47,7 +48,8 @@ static void runAtThreadEnd(void *latest) {
   }
 }
 
-/// The library is never unloaded (-z nodelete). The main thread's variables live until the process ends.
+/// The library is never unloaded (-z nodelete). The main thread's variables live until the process
+/// ends.
 int __wrap___cxa_thread_atexit(void (*destroy)(void *), void *object, void *) {
   static pthread_key_t key;
   static const int noKey = pthread_key_create(&key, runAtThreadEnd);

@@ -73,8 +73,8 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   // Folding clamps constant indices as kernels do: bad ones are there to be seen only before.
   pm.addNestedPass<func::FuncOp>(createCheckConstantIndicesPass());
   addCanonicalizer(pm);
-  // Shards have sizes and shape arithmetic is gone, so that rules know every size; what follows sees one
-  // graph.
+  // Shards have sizes and shape arithmetic is gone, so that rules know every size; what follows
+  // sees one graph.
   pm.addPass(createExpandGradientsPass());
   // While borders are still those of convolutions, which may have to hold a zero point.
   pm.addNestedPass<func::FuncOp>(createMultiplyBytesPass());

@@ -6,6 +6,8 @@ adds to on the device; nothing is copied until `result` is read.
 >>> float(seen.result())
 """
 
+import math
+
 from . import math as gm, ops
 from ._named import look_up
 from .array import Kept, zeros
@@ -66,14 +68,7 @@ class Metric(Kept):
 def _mean_of(values):
     """What a mean adds of values: their sum and number."""
     return {"total": gm.sum(ops.cast(values, "float32") if values.dtype != "float32" else values),
-            "count": float(_count(values.shape))}
-
-
-def _count(shape):
-    made = 1
-    for size in shape:
-        made *= size
-    return made
+            "count": float(math.prod(values.shape))}
 
 
 class Mean(Metric):

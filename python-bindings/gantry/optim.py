@@ -9,18 +9,14 @@ docs/generated/Optimizers.md. What it keeps between steps are variables beside t
 """
 
 import math
-import threading
 
 from . import _c, math as gm, ops
-from ._named import look_up
+from ._named import look_up, new_name
 from .array import Kept, Reads, array
 from .errors import InvalidArgumentError
 from .function import Function
 from .graph import suspended, tracing
 from .variable import Variable
-
-_lock = threading.Lock()
-_counts = {}
 
 
 def _f64(x):
@@ -132,16 +128,10 @@ class Optimizer(Kept):
             limit = getattr(self, f"_{key}")
             if limit is not None and not limit > 0:
                 raise InvalidArgumentError(f"{type(self).__name__}: {key} is above 0, got {limit!r}")
-        self.rate, self.name = rate, name or self._own_name()
+        self.rate, self.name = rate, name or new_name(type(self).__name__.lower())
         with suspended():
             self.step = Variable(array(0, dtype="int64"), f"{self.name}/step", trainable=False)
         self._function = Function(self._apply)
-
-    def _own_name(self):
-        base = type(self).__name__.lower()
-        with _lock:
-            count = _counts[base] = _counts.get(base, -1) + 1
-        return f"{base}_{count}" if count else base
 
     def apply(self, variables, gradients):
         """One step. `variables`: a Module, a Variable, or a list of these; gradients as value_and_grad gives them for that."""

@@ -1,7 +1,7 @@
 // Refuses one allocation or one thread of the process that preloads it, counted from 1 from its
-// start: REFUSE_ALLOCATION=N, REFUSE_THREAD=N, REFUSE_CALLOC=N (allocations by calloc alone), or with
-// N+ that and all later ones. When it has refused one it writes a file, REFUSE_TOLD, and at the end,
-// to REFUSE_COUNTS, how many there were of each.
+// start: REFUSE_ALLOCATION=N, REFUSE_THREAD=N, REFUSE_CALLOC=N (allocations by calloc alone), or
+// with N+ that and all later ones. When it has refused one it writes a file, REFUSE_TOLD, and at
+// the end, to REFUSE_COUNTS, how many there were of each.
 //
 // The C library's own names are in the place of dlsym, which allocates.
 #include <atomic>

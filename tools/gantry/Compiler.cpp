@@ -17,8 +17,9 @@ constexpr const char *libraryName = "libgantry-compiler.so";
 /// Why the library cannot be opened and what to do: it is there and lacks others, or it is not.
 Status cannotOpen(const std::string &path, const std::string &reason) {
   for (const char *sign :
-       {"failed to map segment", "cannot allocate memory", "Cannot allocate memory", "out of memory",
-        "cannot create shared object descriptor", "cannot create search path array"})
+       {"failed to map segment", "cannot allocate memory", "Cannot allocate memory",
+        "out of memory", "cannot create shared object descriptor",
+        "cannot create search path array"})
     if (reason.find(sign) != std::string::npos)
       return Status::doesNotFit("there is no memory to load the compiler library '" + path + "': " +
                                 reason + "; it takes about 150 MB of address space (ulimit -v)");

@@ -23,7 +23,7 @@ class Declarations {
 public:
   explicit Declarations(mlir::ModuleOp module);
 
-  /// The drivers of `also` stand in where they can.
+  /// The drivers that `gantry.targets` names stand in where they can.
   void declareDevices();
   void declareKernels();
 

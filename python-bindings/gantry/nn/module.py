@@ -5,8 +5,8 @@ import functools
 import re
 import threading
 
-
 from .._apply import tapes
+from .._named import new_name
 from ..array import Kept, _target as target
 from ..errors import InvalidArgumentError
 from ..function import Function
@@ -14,8 +14,6 @@ from ..graph import suspended, tracing
 from ..variable import Variable
 from . import init
 
-_lock = threading.Lock()
-_counts = {}  # of modules by the names of their classes
 _mode = threading.local()
 
 
@@ -36,10 +34,7 @@ def training(on=True):
 
 def _new_name(kind):
     """dense, dense_1, ..."""
-    base = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
-    with _lock:
-        count = _counts[base] = _counts.get(base, -1) + 1
-    return f"{base}_{count}" if count else base
+    return new_name(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower())
 
 
 class Module(Kept):
