@@ -21,7 +21,7 @@ from ._compile import check_options, check_source, compile_source, flags_of, req
 from ._donate import Donated, Gift, take
 from ._files import content_of, whole_file
 from ._show import Shown, timeline_of
-from ._wait import interruptible
+from ._wait import interruptible, raise_kept
 from .array import Array, GivenTo, _known, array as make_array, as_numpy, borrow, type_of
 from .dtypes import BY_NUMBER
 from .errors import GantryError, InvalidArgumentError, NotFoundError
@@ -306,6 +306,7 @@ class Session:
         if _runtime.settings.log_placement:
             print("\n".join(self.plan.log(function.name)), file=sys.stderr)
         if self._is_short.get(function.index):
+            raise_kept()
             return self._call(function, inputs, None, given)
         started = time.perf_counter()
         outputs = interruptible(lambda cancel: self._call(function, inputs, cancel, given))

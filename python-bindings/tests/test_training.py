@@ -714,6 +714,24 @@ class LongRuns(unittest.TestCase):
         """, devices="")
         self.assertEqual(said, "went on 8 True\n")
 
+    def test_ctrl_c_while_an_array_goes(self):
+        """Python drops what is raised in a __del__; training ends all the same."""
+        said = run(self.PROGRAM + """
+        from gantry import _runtime
+        waits = [True]
+        def may_release(before=_runtime.may_release):
+            if waits:
+                waits.clear()
+                os.kill(os.getpid(), signal.SIGINT)
+            return before()
+        gt.Array.__del__.__defaults__ = (may_release, *gt.Array.__del__.__defaults__[1:])
+        try:
+            trainer.fit(x, y, epochs=10 ** 6, batch=8, progress=False)
+        except KeyboardInterrupt:
+            print("ended", trainer.fit(x, y, epochs=1, batch=8, progress=False) is trainer.history)
+        """, devices="")
+        self.assertEqual(said, "ended True\n")
+
 
 W = lambda: gt.Variable(np.ones(3, np.float32), name="wrong")
 X = np.ones((4, 3), np.float32)
