@@ -143,22 +143,38 @@ static uint64_t sizeOf(Value buffer) {
   return cast<IntegerAttr>(buffer.getDefiningOp()->getAttr("size")).getInt();
 }
 
+static uint64_t copiedBytes(commands::CopyOp copy) {
+  uint64_t bytes = 0;
+  for (Value source : copy.getSources())
+    bytes += sizeOf(source);
+  return bytes;
+}
+
 double CommandCosts::seconds(Operation *command) const {
   constexpr double least = 1e-9; // so that what runs takes its turn
   if (costs.numDevices() == 0 || isa<commands::CheckOp>(command))
     return least;
   if (auto copy = dyn_cast<commands::CopyOp>(command)) {
-    uint64_t bytes = 0;
-    for (Value source : copy.getSources())
-      bytes += sizeOf(source);
     auto [from, to] = endsOf(copy);
-    return std::max(least, costs.copySeconds(from, to, bytes));
+    return std::max(least, costs.copySeconds(from, to, copiedBytes(copy)));
   }
   auto launch = cast<commands::LaunchOp>(command);
   return std::max(least, secondsOn(device(launch.getDeviceAttr()), launch));
 }
 
-double CommandCosts::secondsOn(uint32_t device, commands::LaunchOp launch) const {
+std::optional<uint32_t> CommandCosts::runsOn(Operation *command) const {
+  if (auto launch = dyn_cast<commands::LaunchOp>(command))
+    return device(launch.getDeviceAttr());
+  if (auto copy = dyn_cast<commands::CopyOp>(command))
+    if (auto [from, to] = endsOf(copy); from == to)
+      return from;
+  return std::nullopt;
+}
+
+double CommandCosts::secondsOn(uint32_t device, Operation *command) const {
+  if (auto copy = dyn_cast<commands::CopyOp>(command))
+    return costs.copySeconds(device, device, copiedBytes(copy));
+  auto launch = cast<commands::LaunchOp>(command);
   Work work{uint64_t(launch.getFlops()), uint64_t(launch.getBytes())};
   if (!work.bytes)
     forEachBuffer(launch, [&](Value buffer, bool) { work.bytes += sizeOf(buffer); });

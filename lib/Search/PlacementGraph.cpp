@@ -392,22 +392,7 @@ PlacementGraph::PlacementGraph(const MachineModel &machine, func::FuncOp func, f
   GraphBuilder(machine, *this, func, mayRun, probe).build(homes, fuse);
 }
 
-/// What the ops of a task take together there; nothing where one of them is not known.
-static std::optional<double> knownSeconds(const Probe &probe, StringRef function,
-                                          ArrayRef<Operation *> ops, uint32_t device) {
-  double sum = 0;
-  for (Operation *op : ops) {
-    auto name = op->getAttrOfType<StringAttr>(kNameAttr);
-    const PlannedOp *planned =
-        name && op->getNumRegions() == 0 ? probe.find(function, name, device) : nullptr;
-    if (!planned)
-      return std::nullopt;
-    sum += planned->seconds.empty() ? 0 : planned->seconds[device];
-  }
-  return sum;
-}
-
-void PlacementGraph::learn(const Probe &probe, StringRef function,
+void PlacementGraph::learn(const PlannedTimes &times, StringRef function,
                            const placement::AutoPlacement &placement) {
   std::vector<uint32_t> sources(problem.values.size(), noIndex);
   for (auto [v, value] : llvm::enumerate(problem.values))
@@ -422,7 +407,7 @@ void PlacementGraph::learn(const Probe &probe, StringRef function,
   };
   for (auto [t, device] : llvm::enumerate(placement.devices)) {
     AutoTask &task = problem.tasks[t];
-    if (std::optional<double> seconds = knownSeconds(probe, function, tasks[t], device))
+    if (std::optional<double> seconds = times.secondsOf(function, tasks[t], device))
       task.seconds[device] = *seconds;
     for (uint32_t value : task.inputs)
       if (sources[value] != device) {

@@ -33,6 +33,7 @@ struct MachineModel {
 /// Whether the kernel table has the op for that device.
 bool hasKernelOn(const MachineModel &machine, mlir::Operation *op, uint32_t device);
 
+class PlannedTimes;
 class Probe;
 
 struct PlacementGraph {
@@ -43,8 +44,8 @@ struct PlacementGraph {
   PlacementGraph(const MachineModel &machine, mlir::func::FuncOp func, mlir::func::FuncOp homes,
                  MayRun mayRun, bool fuse, const Probe *probe = nullptr);
 
-  /// Takes over what the probe has learned of tasks where the placement has them.
-  void learn(const Probe &probe, llvm::StringRef function,
+  /// Takes over what tasks take in the plan of the placement, where that has them.
+  void learn(const PlannedTimes &times, llvm::StringRef function,
              const placement::AutoPlacement &placement);
 
   placement::AutoProblem problem;

@@ -474,10 +474,11 @@ static void learnLost(const MachineModel &machine, ModuleOp planned, AutoProblem
 void PlacementSearch::learn(ModuleOp planned, size_t candidate) {
   if (!probe)
     return;
-  probe->learn(module, planned);
+  const MachineModel machine(module);
+  const PlannedTimes times(machine, module, planned);
   for (Found &one : found) {
-    one.graph->learn(*probe, one.func.getSymName(), one.candidate(candidate));
-    learnLost(MachineModel(module), planned, one.graph->problem);
+    one.graph->learn(times, one.func.getSymName(), one.candidate(candidate));
+    learnLost(machine, planned, one.graph->problem);
   }
 }
 

@@ -75,20 +75,23 @@ struct FunctionReader {
       if (costs.device(placed.getDevice()) == device && shapes.contains(key(placed.getName())))
         ops[key(placed.getName())].isAtLoad = placed.getOnce();
     PlannedOp *last = nullptr;
-    for (auto launch : func.getBody().front().getOps<commands::LaunchOp>())
-      if (costs.device(launch.getDeviceAttr()) != device)
+    for (Operation &command : func.getBody().front()) {
+      if (costs.runsOn(&command) != device)
         continue;
-      else if (auto op = ops.find(key(launch.getName())); op != ops.end()) {
-        last = &op->second;
-        addSeconds(*last, launch);
-        addWaiting(*last);
+      auto op = ops.find(key(command.getAttrOfType<StringAttr>("name")));
+      if (op == ops.end()) {
+        PlannedOp unknown;
+        addSeconds(unknown, &command);
+        add(waiting, unknown.seconds);
+        continue;
+      }
+      last = &op->second;
+      addSeconds(*last, &command);
+      addWaiting(*last);
+      if (auto launch = dyn_cast<commands::LaunchOp>(command))
         for (Value output : launch.getOutputs())
           setBuffer(*last, output);
-      } else {
-        PlannedOp unknown;
-        addSeconds(unknown, launch);
-        add(waiting, unknown.seconds);
-      }
+    }
     if (last)
       addWaiting(*last);
     // What is moved nowhere is in a buffer all the same.
@@ -108,10 +111,10 @@ struct FunctionReader {
     waiting.clear();
   }
 
-  void addSeconds(PlannedOp &op, commands::LaunchOp launch) {
+  void addSeconds(PlannedOp &op, Operation *command) {
     std::vector<double> seconds;
     for (uint32_t d = 0; d < numDevices; ++d)
-      seconds.push_back(costs.secondsOn(d, launch));
+      seconds.push_back(costs.secondsOn(d, command));
     add(op.seconds, seconds);
   }
 
@@ -159,19 +162,6 @@ void Probe::read(ModuleOp module, ModuleOp planned, uint32_t device, Ops &ops) {
       FunctionReader{func, costs, numDevices, ops, shapes}.read(device);
 }
 
-void Probe::learn(ModuleOp module, ModuleOp planned) {
-  for (uint32_t d = 0; d < kindOf.size(); ++d) {
-    Ops there;
-    read(module, planned, d, there);
-    for (auto &[key, op] : there)
-      if (auto known = kinds[kindOf[d]].find(key);
-          known != kinds[kindOf[d]].end() && !op.isAtLoad && !known->second.isAtLoad) {
-        known->second.seconds.resize(kindOf.size());
-        known->second.seconds[d] = op.seconds.empty() ? 0 : op.seconds[d];
-      }
-  }
-}
-
 Probe::Probe(const MachineModel &machine, ModuleOp module, const CompileOptions &options,
              LoweredKernels &known)
     : kindOf(kindsOf(machine)) {
@@ -190,4 +180,28 @@ const PlannedOp *Probe::find(StringRef function, StringRef op, uint32_t device) 
   const Ops &ops = kinds[kindOf[device]];
   auto found = ops.find(keyOf(function, op));
   return found == ops.end() ? nullptr : &found->second;
+}
+
+PlannedTimes::PlannedTimes(const MachineModel &machine, ModuleOp module, ModuleOp planned)
+    : byDevice(machine.numDevices()) {
+  for (auto [device, ops] : llvm::enumerate(byDevice))
+    Probe::read(module, planned, device, ops);
+}
+
+std::optional<double> PlannedTimes::secondsOf(StringRef function, ArrayRef<Operation *> ops,
+                                              uint32_t device) const {
+  double sum = 0;
+  for (Operation *op : ops) {
+    auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+    if (!name || op->getNumRegions())
+      return std::nullopt;
+    for (uint32_t d = 0; d < byDevice.size(); ++d)
+      if (auto found = byDevice[d].find(keyOf(function, name));
+          found != byDevice[d].end() && !found->second.seconds.empty()) {
+        if (d != device)
+          return std::nullopt;
+        sum += found->second.seconds[d];
+      }
+  }
+  return sum;
 }

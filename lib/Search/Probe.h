@@ -31,21 +31,34 @@ public:
   /// In the plan for the kind of that device; null where the op was not on such a one.
   const PlannedOp *find(llvm::StringRef function, llvm::StringRef op, uint32_t device) const;
 
-  /// Takes over what ops take in a plan that has them on several devices: kernels, and the layouts
-  /// of what they read and make, may be others at borders.
-  void learn(mlir::ModuleOp module, mlir::ModuleOp planned);
-
   /// Whether anything is made at load.
   bool makesAtLoad() const;
 
 private:
   using Ops = llvm::StringMap<PlannedOp>; ///< by function and name
+  friend class PlannedTimes;
   static void read(mlir::ModuleOp module, mlir::ModuleOp planned, uint32_t device, Ops &ops);
   static Ops plan(const MachineModel &machine, mlir::ModuleOp module, uint32_t device,
                   const CompileOptions &options, LoweredKernels &known);
 
   std::vector<uint32_t> kindOf; ///< by device
   std::vector<Ops> kinds;
+};
+
+/// What ops take in one plan, which has them on several devices: kernels, and the layouts of what
+/// they read and make, may be others at borders than where all is on one.
+class PlannedTimes {
+public:
+  /// `planned` is the plan of `module`.
+  PlannedTimes(const MachineModel &machine, mlir::ModuleOp module, mlir::ModuleOp planned);
+
+  /// Seconds that the ops take together on the device: launches that end with one of them. Nothing
+  /// where the plan has one of them elsewhere.
+  std::optional<double> secondsOf(llvm::StringRef function, llvm::ArrayRef<mlir::Operation *> ops,
+                                  uint32_t device) const;
+
+private:
+  std::vector<Probe::Ops> byDevice;
 };
 
 } // namespace gantry

@@ -44,8 +44,11 @@ public:
   /// More than 0. Of a launch that says nothing, what moving its operands takes.
   double seconds(mlir::Operation *command) const;
 
-  /// Of the same launch if it ran on another device.
-  double secondsOn(uint32_t device, commands::LaunchOp launch) const;
+  /// Of the same launch, or the same move within one device, if it ran on another device.
+  double secondsOn(uint32_t device, mlir::Operation *command) const;
+
+  /// The device of a launch, or of a move within one device; nothing for other commands.
+  std::optional<uint32_t> runsOn(mlir::Operation *command) const;
 
   /// The part of a copy's seconds that does not depend on its bytes.
   double latency(commands::CopyOp copy) const;

@@ -3,6 +3,7 @@
 
 #include "gantry/Analysis/Segments.h"
 #include "gantry/Queues/Coalesce.h"
+#include "gantry/Transforms/OrderByStart.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -65,12 +66,15 @@ static void coalesce(ArrayRef<Operation *> commands, const CommandCosts &costs) 
   // Behind the segment, whose declarations then all stand before its commands.
   Block *block = commands.front()->getBlock();
   Block::iterator end = std::next(commands.back()->getIterator());
+  SmallVector<Operation *> merged;
   for (auto &transfer : transfers) {
     for (Operation *op : transfer)
       op->moveBefore(block, end);
-    if (transfer.size() > 1)
-      merge(transfer);
+    if (!transfer.empty())
+      merged.push_back(transfer.size() > 1 ? merge(transfer) : transfer.front());
   }
+  // Copies behind a transfer start earlier now, and what lives when is read off the order.
+  orderByStart(merged, costs);
 }
 
 namespace {
