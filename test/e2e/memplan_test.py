@@ -126,16 +126,16 @@ class MemplanTest(unittest.TestCase):
 
     def test_wrong_usage(self):
         for arguments, error in [
-                ([], "expected --input=FILE"),
-                (["--inptu=x"], "unknown option '--inptu'; did you mean '--input'?"),
-                (["x.csv"], "unexpected argument 'x.csv'; write --input=x.csv"),
-                (["--capacity=many"], "option '--capacity' does not take 'many'"),
-                (["--alignment=3"], "option '--alignment' does not take '3'"),
-                (["--planner=best"], "option '--planner' does not take 'best'"),
-                (["--rounds=9"], "option '--rounds' does not take '9'"),
-                (["--threads=0"], "option '--threads' does not take '0'"),
-                (["--quiet=yes"], "option '--quiet' does not take 'yes'"),
-                (["completion", "csh"], "expected a shell: bash, zsh or fish")]:
+                ([], "--input is missing"),
+                (["--inptu=x"], "unknown flag '--inptu'; did you mean '--input'?"),
+                (["x.csv", "y.csv"], "'y.csv' is one file too many"),
+                (["x.csv", "--capacity=many"], "--capacity does not take 'many'"),
+                (["x.csv", "--alignment=3"], "--alignment does not take '3'"),
+                (["x.csv", "--planner=best"], "--planner does not take 'best'"),
+                (["x.csv", "--rounds=9"], "--rounds does not take '9'"),
+                (["x.csv", "--threads=0"], "--threads does not take '0'"),
+                (["x.csv", "--threads=-1"], "--threads does not take '-1'"),
+                (["x.csv", "--quiet=yes"], "--quiet takes no value")]:
             done = self.run_tool(*arguments)
             self.assertEqual((done.returncode, done.stderr),
                              (2, f"gantry-memplan: error: {error}; see gantry-memplan --help\n"))

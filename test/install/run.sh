@@ -70,11 +70,8 @@ for command in $("$prefix/bin/gantry" man | sed -n 's/^.fBgantry.-\([a-z\\-]*\).
   pages=$((${pages:-0} + 1))
 done
 [[ ${pages:-0} -gt 8 ]] || fail "only ${pages:-0} manual pages"
-"$prefix/bin/gantry-memplan" man | diff - "$prefix/share/man/man1/gantry-memplan.1"
-"$prefix/bin/gantry-memplan" completion bash | diff - "$prefix/share/bash-completion/completions/gantry-memplan"
-"$prefix/bin/gantry-ptx" man | diff - "$prefix/share/man/man1/gantry-ptx.1"
-"$prefix/bin/gantry-ptx" completion bash | diff - "$prefix/share/bash-completion/completions/gantry-ptx"
-"$prefix/bin/gantry-ptx" --help | grep -q 'gantry-ptx COMMAND' || fail "gantry-ptx does not start"
+"$prefix/bin/gantry-memplan" --help | grep -q 'gantry-memplan .OPTIONS. FILE' || fail "gantry-memplan does not start"
+"$prefix/bin/gantry-ptx" --help | grep -q 'gantry-ptx parse' || fail "gantry-ptx does not start"
 [[ -e $prefix/bin/gantry-opt ]] || exit 0
 graph=$here/consumer/graph.mlir
 run() { "$@" >"$work/out" 2>&1 || { cat "$work/out" >&2; fail "$1 failed"; }; }

@@ -1,130 +1,122 @@
 #include "Options.h"
 
-#include "OptionTable.h"
-
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
 #include "gantry/Support/Version.h"
 
+#include "UsageErrors.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdio>
-#include <vector>
 
 using namespace gantry;
 using namespace gantry::memplan;
 
 namespace {
 
-int usage(const std::string &message) {
-  std::fprintf(stderr, "gantry-memplan: error: %s; see gantry-memplan --help\n", message.c_str());
-  return exitUsage;
+constexpr const char *summary =
+    "Plans memory: gives each buffer an offset so that buffers that are live together share no "
+    "byte,\n"
+    "in as few bytes as it can. A line of the input is id,lower,upper,size: the buffer is live "
+    "from\n"
+    "step lower to before step upper. Columns offset (where a buffer must lie; may be empty) and\n"
+    "alignment may follow. Prints the peak beside the lower bound, the largest sum of bytes that "
+    "are\n"
+    "live together.";
+
+constexpr const char *footer = "\nExit status: 0 success; 1 wrong input; 2 wrong usage; 3 the plan "
+                               "does not fit into the capacity.\n"
+                               R"(
+Examples:
+  gantry-memplan --input=buffers.csv
+  gantry-memplan --input=buffers.csv --capacity=12 --output=plan.csv
+  gantry-memplan --input=buffers.csv --svg=plan.svg --quiet
+  gantry-memplan --input=buffers.csv --planner=largest-first --alignment=64
+  gantry-memplan --input=buffers.csv --capacity=7  # exit status 3
+)";
+
+/// In the order of the enumeration.
+constexpr std::string_view planners[] = {"portfolio", "time-order", "largest-first", "skyline",
+                                         "ejection",  "annealing",  "exact"};
+
+bool parsePlanner(const std::string &text, packing::Planner &planner) {
+  const auto found = std::find(std::begin(planners), std::end(planners), text);
+  planner = static_cast<packing::Planner>(found - std::begin(planners));
+  return found != std::end(planners);
 }
 
-bool parseCount(std::string_view text, unsigned most, unsigned *value) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && end == text.data() + text.size() && *value >= 1 && *value <= most;
-}
-
-bool parseBytes(std::string_view text, uint64_t *value) {
+bool parseAlignment(const std::string &text, uint64_t &alignment) {
   Expected<uint64_t> bytes = parseByteCount(text);
-  if (bytes)
-    *value = *bytes;
-  return bytes.ok();
+  alignment = bytes ? *bytes : 0;
+  return std::has_single_bit(alignment) && alignment <= uint64_t(1) << 32;
 }
 
-/// Named as in the table of options, in the order of the enumeration.
-bool parsePlanner(std::string_view text, packing::Planner *planner) {
-  constexpr std::string_view names[] = {"portfolio", "time-order", "largest-first", "skyline",
-                                        "ejection",  "annealing",  "exact"};
-  for (size_t i = 0; i < std::size(names); ++i)
-    if (names[i] == text)
-      return *planner = static_cast<packing::Planner>(i), true;
-  return false;
-}
-
-/// True when the value fits the option, which is known.
-bool apply(Options &options, std::string_view name, std::string_view value) {
-  if (name == "--input")
-    return options.input = value, !value.empty();
-  if (name == "--output")
-    return options.output = value, !value.empty();
-  if (name == "--svg")
-    return options.svg = value, !value.empty();
-  if (name == "--capacity")
-    return options.hasCapacity = parseBytes(value, &options.search.capacity);
-  if (name == "--alignment")
-    return parseBytes(value, &options.alignment) && std::has_single_bit(options.alignment) &&
-           options.alignment <= uint64_t(1) << 32;
-  if (name == "--planner")
-    return parsePlanner(value, &options.search.planner);
-  if (name == "--rounds")
-    return parseCount(value, 8, &options.search.rounds);
-  if (name == "--threads")
-    return parseCount(value, 1024, &options.search.threads);
-  return options.quiet = true, value.empty();
-}
-
-const OptionEntry *entryOf(std::string_view name) {
-  for (const OptionEntry &option : optionTable)
-    if (option.name == name)
-      return &option;
-  return nullptr;
-}
-
-/// What is made of the table of options. Gives the exit status.
-int printMade(std::string_view command, std::string_view shell) {
-  std::string text = command == "man" ? manualPage() : completionScript(shell);
-  if (text.empty())
-    return usage("expected a shell: bash, zsh or fish");
-  std::fputs(text.c_str(), stdout);
-  return exitSuccess;
+void declare(CLI::App &app, Options &options) {
+  const auto add = [&](const char *name, const char *metavar, const char *help, auto parse) {
+    app.add_option_function<std::string>(
+           name,
+           [=](const std::string &text) {
+             if (!parse(text))
+               throw CLI::ValidationError(std::string(name) + " does not take '" + printable(text) +
+                                          "'");
+           },
+           help)
+        ->option_text(metavar);
+  };
+  const auto count = [](unsigned &to, unsigned most) {
+    return [&to, most](const std::string &text) {
+      return CLI::detail::lexical_cast(text, to) && to >= 1 && to <= most && text.front() != '-';
+    };
+  };
+  app.add_option("--input,FILE", options.input,
+                 "the buffers: a CSV file whose first line names its columns")
+      ->required()
+      ->option_text("FILE");
+  app.add_option("--output", options.output, "the same lines with their offsets (standard output)")
+      ->option_text("FILE");
+  app.add_option("--svg", options.svg, "draws the plan: time to the right, offsets upwards")
+      ->option_text("FILE");
+  add("--capacity", "BYTES",
+      "bytes that there are, with a unit (4MiB) or none; the search\nends when the plan fits",
+      [&options](const std::string &text) {
+        Expected<uint64_t> bytes = parseByteCount(text);
+        options.search.capacity = bytes ? *bytes : 0;
+        return options.hasCapacity = bytes.ok();
+      });
+  add("--alignment", "BYTES", "of offsets, where a line has none: a power of two (1)",
+      [&options](const std::string &text) { return parseAlignment(text, options.alignment); });
+  add("--planner", "NAME",
+      "one planner instead of the portfolio of all: portfolio,\n"
+      "time-order, largest-first, skyline, ejection, annealing, exact",
+      [&options](const std::string &text) { return parsePlanner(text, options.search.planner); });
+  add("--rounds", "N", "of the search, each with eight times the effort of the one\nbefore (3)",
+      count(options.search.rounds, 8));
+  add("--threads", "N", "that share the search (all); the plan is the same for any number",
+      count(options.search.threads, 1024));
+  app.add_flag("--quiet", options.quiet, "prints errors only")->disable_flag_override();
 }
 
 } // namespace
 
 std::optional<Options> gantry::memplan::parseOptions(int argc, char **argv, int *status) {
   Options options;
-  std::vector<std::string> names;
-  for (const OptionEntry &option : optionTable)
-    names.emplace_back(option.name);
-  auto fail = [&](const std::string &message) {
-    *status = usage(message);
-    return std::nullopt;
-  };
-  for (int i = 1; i < argc; ++i) {
-    std::string_view word = argv[i];
-    if (word == "--help" || word == "-h") {
-      std::fputs(helpText().c_str(), stdout);
-      *status = exitSuccess;
-      return std::nullopt;
-    }
-    if (word == "--version") {
-      std::puts("gantry-memplan " GANTRY_VERSION_STRING);
-      *status = exitSuccess;
-      return std::nullopt;
-    }
-    if (word == "man" || word == "completion") {
-      *status = printMade(word, i + 1 < argc ? argv[i + 1] : "");
-      return std::nullopt;
-    }
-    if (word.substr(0, 2) != "--")
-      return fail("unexpected argument '" + printable(word) +
-                  "'; write --input=" + printable(word));
-    size_t equals = word.find('=');
-    std::string_view name = word.substr(0, equals), value;
-    const OptionEntry *entry = entryOf(name);
-    if (!entry)
-      return fail("unknown option '" + printable(name) + "'" +
-                  didYouMean(std::string(name), names));
-    if (equals != word.npos)
-      value = word.substr(equals + 1);
-    else if (!entry->metavar.empty() && i + 1 < argc)
-      value = argv[++i];
-    if (!apply(options, name, value))
-      return fail("option '" + printable(name) + "' does not take '" + printable(value) + "'");
+  CLI::App app(summary, "gantry-memplan");
+  app.get_formatter()->column_width(26);
+  app.set_version_flag("--version", "gantry-memplan " GANTRY_VERSION_STRING);
+  app.footer(footer);
+  declare(app, options);
+  try {
+    app.parse(argc, argv);
+    return options;
+  } catch (const CLI::Success &asked) { // --help, --version
+    *status = app.exit(asked);
+  } catch (const CLI::ParseError &error) {
+    std::fprintf(stderr, "gantry-memplan: error: %s; see gantry-memplan --help\n",
+                 tool::describeUsageError(app, error, {argv + 1, argv + argc}).c_str());
+    *status = exitUsage;
   }
-  if (options.input.empty())
-    return fail("expected --input=FILE");
-  return options;
+  return std::nullopt;
 }

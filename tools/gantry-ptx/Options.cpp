@@ -1,10 +1,12 @@
 #include "Options.h"
 
-#include "OptionTable.h"
-
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
 #include "gantry/Support/Version.h"
+
+#include "UsageErrors.h"
+
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <cstdio>
@@ -15,21 +17,32 @@ using namespace gantry::ptx::tool;
 
 namespace {
 
-void usage(const std::string &message) {
-  std::fprintf(stderr, "gantry-ptx: error: %s; see gantry-ptx --help\n", message.c_str());
-}
+constexpr const char *summary =
+    "Reads PTX, checks it and runs it on the CPU, bit by bit as PTX defines it. FILE may be '-':\n"
+    "standard input.";
+
+constexpr const char *footer =
+    "\nExit status: 0 success; 1 wrong PTX, a fault, a finding or a difference; 2 wrong usage.\n"
+    R"(
+Examples:
+  gantry-ptx parse kernel.ptx
+  gantry-ptx lint kernel.ptx --allow=ex2.approx
+  gantry-ptx run kernel.ptx --kernel=scale --grid=4 --block=256 --arg='f32[1000]=ramp' --arg=2.5 --arg=1000
+  gantry-ptx run kernel.ptx --grid=4 --block=256 --arg='f32[1000]=ramp' --arg=2.5 --arg=1000 --save=0:scaled.npy
+  gantry-ptx run kernel.ptx --grid=4 --block=256 --arg='f32[1000]' --arg=1 --arg=1000 --checks=memory --threads=2 --repeat=5
+)";
 
 template <class T>
-bool parseNumber(std::string_view text, T *value) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+bool parseNumber(std::string_view text, T &value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-bool parseIndex(std::string_view text, Index3 *index) {
-  *index = {1, 1, 1};
+bool parseIndex(std::string_view text, Index3 &index) {
+  index = {1, 1, 1};
   for (size_t axis = 0; axis < 3; ++axis) {
     size_t comma = text.find(',');
-    if (!parseNumber(text.substr(0, comma), &(*index)[axis]))
+    if (!parseNumber(text.substr(0, comma), index[axis]))
       return false;
     if (comma == text.npos)
       return true;
@@ -38,144 +51,141 @@ bool parseIndex(std::string_view text, Index3 *index) {
   return false;
 }
 
-bool parseNumbered(std::string_view text, std::vector<Options::Numbered> *to) {
+bool parseNumbered(std::string_view text, std::vector<Options::Numbered> &to) {
   size_t colon = text.find(':');
   Options::Numbered made;
-  if (colon == text.npos || !parseNumber(text.substr(0, colon), &made.argument))
+  if (colon == text.npos || !parseNumber(text.substr(0, colon), made.argument))
     return false;
   made.path = std::string(text.substr(colon + 1));
-  to->push_back(made);
+  to.push_back(made);
   return !made.path.empty();
 }
 
-bool parseChecks(std::string_view text, Checks *checks) {
+bool parseChecks(std::string_view text, Checks &checks) {
   if (text == "all")
-    *checks = Checks::all;
+    checks = Checks::all;
   else if (text == "memory")
-    *checks = Checks::memory;
+    checks = Checks::memory;
   else if (text == "none")
-    *checks = Checks::none;
+    checks = Checks::none;
   else
     return false;
   return true;
 }
 
-/// What is made of the table of options. Gives the exit status.
-int printMade(const Options &options) {
-  std::string text = options.command == "man" ? manualPage() : completionScript(options.file);
-  if (text.empty()) {
-    usage("expected a shell: bash, zsh or fish");
-    return exitUsage;
+/// Options of one command. Those that repeat are asked for once for each value.
+struct Command {
+  CLI::App &app;
+
+  template <class Parse>
+  CLI::Option *add(const char *name, const char *metavar, const char *help, Parse parse) {
+    return app
+        .add_option_function<std::vector<std::string>>(
+            name,
+            [=](const std::vector<std::string> &texts) {
+              for (const std::string &text : texts)
+                if (!parse(text))
+                  throw CLI::ValidationError(std::string(name) + " does not take '" +
+                                             printable(text) + "'");
+            },
+            help)
+        ->option_text(metavar)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
-  std::fputs(text.c_str(), stdout);
-  return exitSuccess;
+
+  template <class Parse>
+  void addEach(const char *name, const char *metavar, const char *help, Parse parse) {
+    add(name, metavar, help, parse)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+};
+
+Command addCommand(CLI::App &app, Options &options, const char *name, const char *help) {
+  CLI::App *command = app.add_subcommand(name, help);
+  command->add_option("FILE", options.file, "a PTX file")->required();
+  command->get_formatter()->column_width(26);
+  command->footer(footer);
+  return {*command};
 }
 
-/// True when the option is known and its value fits.
-bool apply(Options &options, std::string_view name, std::string_view value, bool *known) {
-  *known = true;
-  if (name == "--allow") {
-    while (!value.empty()) {
-      size_t comma = value.find(',');
-      options.allow.emplace_back(value.substr(0, comma));
-      value.remove_prefix(comma == value.npos ? value.size() : comma + 1);
-    }
-    return true;
-  }
-  if (name == "--kernel")
-    return options.kernel = std::string(value), true;
-  if (name == "--grid")
-    return parseIndex(value, &options.grid);
-  if (name == "--block")
-    return parseIndex(value, &options.block);
-  if (name == "--shared") {
-    auto bytes = parseByteCount(value);
-    if (bytes)
-      options.dynamicShared = *bytes;
+/// Reads into `to`; with `least`, no less than that.
+template <class T>
+auto number(T &to, T least = std::numeric_limits<T>::lowest()) {
+  return [&to, least](const std::string &text) { return parseNumber(text, to) && to >= least; };
+}
+
+void declareRun(Command run, Options &options) {
+  run.add("--kernel", "NAME", "needed where the file has several",
+          [&](const std::string &text) { return options.kernel = text, true; });
+  run.add("--grid", "X[,Y,Z]", "blocks of the grid (1)",
+          [&](const std::string &text) { return parseIndex(text, options.grid); });
+  run.add("--block", "X[,Y,Z]", "threads of a block (32)",
+          [&](const std::string &text) { return parseIndex(text, options.block); });
+  run.add("--shared", "BYTES", "dynamic shared memory (0)", [&](const std::string &text) {
+    Expected<uint64_t> bytes = parseByteCount(text);
+    options.dynamicShared = bytes ? *bytes : 0;
     return bytes.ok();
-  }
-  if (name == "--arg")
-    return options.arguments.emplace_back(value), true;
-  if (name == "--save")
-    return parseNumbered(value, &options.save);
-  if (name == "--expect")
-    return parseNumbered(value, &options.expect);
-  if (name == "--rtol")
-    return parseNumber(value, &options.rtol);
-  if (name == "--atol")
-    return parseNumber(value, &options.atol);
-  if (name == "--checks")
-    return parseChecks(value, &options.checks);
-  if (name == "--threads")
-    return parseNumber(value, &options.threads) && options.threads > 0;
-  if (name == "--seed")
-    return parseNumber(value, &options.seed);
-  if (name == "--steps")
-    return parseNumber(value, &options.steps) && options.steps > 0;
-  if (name == "--repeat")
-    return parseNumber(value, &options.repeat) && options.repeat > 0;
-  *known = false;
-  return false;
+  });
+  run.addEach("--arg", "VALUE",
+              "an argument, in the order of the parameters:\n"
+              "  x.npy             a buffer with the array of a file\n"
+              "  f32[64,32]        a buffer of zeros\n"
+              "  f32[64]=uniform   a buffer that is filled\n"
+              "                    (uniform:A:B, normal, randint:A:B, ones, ramp)\n"
+              "  12, 0.5, u64:12   a number, of the parameter's type or a given one\n"
+              "  null              no buffer",
+              [&](const std::string &text) { return options.arguments.push_back(text), true; });
+  run.addEach("--save", "N:FILE", "writes the buffer of argument N (from 0) as .npy",
+              [&](const std::string &text) { return parseNumbered(text, options.save); });
+  run.addEach("--expect", "N:FILE", "compares it with an array; --rtol=R --atol=A (0)",
+              [&](const std::string &text) { return parseNumbered(text, options.expect); });
+  run.add("--rtol", "R", "relative difference that --expect allows (0)", number(options.rtol));
+  run.add("--atol", "A", "absolute difference that --expect allows (0)", number(options.atol));
+  run.add("--checks", "LEVEL", "all (default), memory (no races, no uninitialised reads) or none",
+          [&](const std::string &text) { return parseChecks(text, options.checks); });
+  run.add("--threads", "N", "of the host (1); with --checks=all always 1",
+          number(options.threads, 1u));
+  run.add("--seed", "N", "mixes the order of blocks", number(options.seed));
+  run.add("--steps", "N", "most instructions of warps; then it is a fault",
+          number(options.steps, uint64_t(1)));
+  run.add("--repeat", "N", "runs it N times and prints the speed", number(options.repeat, 1u));
+  run.app.add_flag("--quiet", options.quiet, "prints faults only")->disable_flag_override();
 }
 
 } // namespace
 
 std::optional<Options> gantry::ptx::tool::parseOptions(int argc, char **argv, int *status) {
   Options options;
-  *status = exitUsage;
-  for (int i = 1; i < argc; ++i) {
-    std::string_view word = argv[i];
-    if (word == "--help" || word == "-h") {
-      std::fputs(helpText().c_str(), stdout);
-      *status = exitSuccess;
-      return std::nullopt;
-    }
-    if (word == "--version") {
-      std::puts("gantry-ptx " GANTRY_VERSION_STRING);
-      *status = exitSuccess;
-      return std::nullopt;
-    }
-    if (word == "--quiet") {
-      options.quiet = true;
-    } else if (word.substr(0, 2) == "--") {
-      size_t equals = word.find('=');
-      std::string_view name = word.substr(0, equals), value;
-      if (equals != word.npos) {
-        value = word.substr(equals + 1);
-      } else if (i + 1 < argc) {
-        value = argv[++i];
-      }
-      bool known;
-      if (!apply(options, name, value, &known)) {
-        usage(known ? "option '" + printable(name) + "' does not take '" + printable(value) + "'"
-                    : "unknown option '" + printable(name) + "'");
-        return std::nullopt;
-      }
-    } else if (options.command.empty()) {
-      options.command = std::string(word);
-    } else if (options.file.empty()) {
-      options.file = std::string(word);
-    } else {
-      usage("unexpected argument '" + printable(word) + "'");
-      return std::nullopt;
-    }
-  }
-  std::vector<std::string> commands;
-  bool known = false;
-  for (const CommandEntry &each : commandTable) {
-    commands.emplace_back(each.name);
-    known |= each.name == options.command;
-  }
-  if (options.command.empty())
-    usage("expected a command: parse, lint or run");
-  else if (!known)
-    usage("unknown command '" + printable(options.command) + "'" +
-          didYouMean(options.command, commands));
-  else if (options.command == "man" || options.command == "completion")
-    *status = printMade(options);
-  else if (options.file.empty())
-    usage("expected a PTX file");
-  else
+  CLI::App app(summary, "gantry-ptx");
+  app.get_formatter()->column_width(26);
+  app.set_version_flag("--version", "gantry-ptx " GANTRY_VERSION_STRING);
+  app.footer(footer);
+  app.require_subcommand(1);
+  addCommand(app, options, "parse",
+             "lists the kernels with their parameters, shared and local memory");
+  addCommand(app, options, "lint",
+             "reports unknown opcodes, approximate functions, .ftz and local memory")
+      .app
+      .add_option(
+          "--allow", options.allow,
+          "rules (approx, ftz, local, opcode) and opcodes (ex2.approx)\nthat are no finding")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->option_text("LIST");
+  declareRun(
+      addCommand(app, options, "run",
+                 "runs a kernel; prints the buffers that it changed, its faults, and what it did"),
+      options);
+  try {
+    app.parse(argc, argv);
+    options.command = app.get_subcommands().front()->get_name();
     return options;
+  } catch (const CLI::Success &asked) { // --help, --version
+    *status = app.exit(asked);
+  } catch (const CLI::ParseError &error) {
+    std::fprintf(stderr, "gantry-ptx: error: %s; see gantry-ptx --help\n",
+                 gantry::tool::describeUsageError(app, error, {argv + 1, argv + argc}).c_str());
+    *status = exitUsage;
+  }
   return std::nullopt;
 }

@@ -63,9 +63,9 @@ std::string describeMismatch(const CLI::Option &option, const std::string &name,
 std::string describeUsageError(const CLI::App &app, const CLI::ParseError &error,
                                const std::vector<std::string> &arguments) {
   const auto chosen = app.get_subcommands();
-  if (chosen.empty())
+  if (chosen.empty() && !app.get_subcommands({}).empty())
     return describeCommand(app, arguments);
-  const CLI::App &command = *chosen.front();
+  const CLI::App &command = chosen.empty() ? app : *chosen.front();
   const std::string text = error.what();
   const auto is = [&](CLI::ExitCodes code) {
     return error.get_exit_code() == static_cast<int>(code);
