@@ -112,7 +112,7 @@ def network(tool, name):
     if name == "yolox_nano":
         placement_graphs.yolox_nano(tool.scratch / "yolox_nano.onnx")
         return tool.scratch / "yolox_nano.onnx"
-    return pathlib.Path(name) if pathlib.Path(name).exists() else cases.made(tool, name, "GANTRY_MADE_MODELS")
+    return pathlib.Path(name) if pathlib.Path(name).is_file() else cases.made(tool, name, "GANTRY_MADE_MODELS")
 
 
 def taken(told, device="device:GPU:0"):
