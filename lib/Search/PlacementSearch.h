@@ -110,7 +110,7 @@ private:
     std::vector<placement::AutoStart> starts;
     placement::AutoOutcome outcome;
     bool isSearched = false; ///< on as many devices
-    placement::AutoPlacement suggested;
+    placement::AutoPlacement suggested = {};
 
     const placement::AutoPlacement &candidate(size_t number) const;
   };

@@ -34,7 +34,7 @@ struct ArenaSize {
   uint64_t loadSize = 0; ///< of the function that runs at load
   uint64_t missing = 0;  ///< for what lives at the same time by the last predicted timeline
   /// Where copies wait for room: one part of it in so many is lost between buffers; 0: none.
-  std::optional<unsigned> lost;
+  std::optional<unsigned> lost = {};
 };
 
 struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
@@ -122,7 +122,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       if (moved)
         packed = packAll(func, byDevice, nullptr);
     }
-    if (failed(packed))
+    if (failed(packed) || failed(tighten(func, byDevice, costs, *packed)))
       return failure();
     for (auto [entry, solution] : llvm::zip(byDevice, packed->solutions))
       place(func, entry.first, entry.second, solution);
@@ -132,6 +132,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   /// Offsets by device, in the order of `byDevice`, and the devices that have no room for them.
   struct Packed {
     SmallVector<packing::Solution> solutions;
+    SmallVector<bool> isTimed; ///< whether by the predicted timeline
     SmallVector<StringAttr> full;
     SmallVector<StringAttr> waiting; ///< fit, if at all, when commands wait for memory
     uint64_t missing = 0;            ///< bytes, on all of them
@@ -167,8 +168,30 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       if (solution->peak > room(device))
         packed.full.push_back(device);
       packed.solutions.push_back(std::move(*solution));
+      packed.isTimed.push_back(costs && !isFull);
     }
     return packed;
+  }
+
+  /// Layouts are searched to the end once it is settled what lives when.
+  LogicalResult tighten(commands::FuncOp func,
+                        const llvm::MapVector<StringAttr, SmallVector<Whole>> &byDevice,
+                        const schedule::CommandCosts &costs, Packed &packed) {
+    std::optional<Timeline> concurrent, oneQueue;
+    for (auto [entry, solution, isTimed] :
+         llvm::zip(byDevice, packed.solutions, packed.isTimed)) {
+      if (solution.peak <= solution.lowerBound || solution.peak > room(entry.first))
+        continue;
+      std::optional<Timeline> &time = isTimed ? concurrent : oneQueue;
+      if (!time)
+        time.emplace(func, isTimed ? &costs : nullptr);
+      Expected<packing::Solution> better = packing::pack(problemOf(entry.second, *time));
+      if (!better)
+        return cannotPlan(func, entry.first, better.status());
+      if (better->peak < solution.peak)
+        solution = better.take();
+    }
+    return success();
   }
 
   /// With what the host keeps coming in as early as there is room, on the devices that lack some. A
@@ -225,8 +248,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return limit - std::min(limit, taken);
   }
 
-  FailureOr<packing::Solution> pack(commands::FuncOp func, StringAttr device,
-                                    ArrayRef<Whole> buffers, const Timeline &time, Packing effort) {
+  packing::Problem problemOf(ArrayRef<Whole> buffers, const Timeline &time) const {
     packing::Problem problem;
     for (const Whole &whole : buffers) {
       auto [first, last] = reuse ? whole.live(time) : LiveRange{0, uint32_t(time.ops.size())};
@@ -234,16 +256,26 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       problem.buffers.push_back(
           {uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
     }
+    return problem;
+  }
+
+  static InFlightDiagnostic cannotPlan(commands::FuncOp func, StringAttr device,
+                                       const Status &status) {
+    return func.emitError() << "memory of " << device
+                            << " could not be planned: " << status.message();
+  }
+
+  /// A layout that the device has room for, if one is found.
+  FailureOr<packing::Solution> pack(commands::FuncOp func, StringAttr device,
+                                    ArrayRef<Whole> buffers, const Timeline &time, Packing effort) {
+    const packing::Problem problem = problemOf(buffers, time);
     Expected<packing::Solution> solution = packing::pack(problem, {.rounds = 0});
     // What no layout has the room for is not worth a search.
-    if (solution && solution->peak > solution->lowerBound && solution->lowerBound <= room(device))
-      solution = packing::pack(problem);
-    if (effort == Packing::thorough && solution && solution->peak > room(device) &&
-        solution->lowerBound <= room(device))
-      solution = packing::pack(problem, {.capacity = room(device), .rounds = 2});
+    for (unsigned rounds = 1; rounds <= (effort == Packing::thorough ? 2 : 1); ++rounds)
+      if (solution && solution->peak > room(device) && solution->lowerBound <= room(device))
+        solution = packing::pack(problem, {.capacity = room(device), .rounds = rounds});
     if (!solution)
-      return func.emitError() << "memory of " << device
-                              << " could not be planned: " << solution.status().message();
+      return cannotPlan(func, device, solution.status());
     return solution.take();
   }
 
