@@ -339,8 +339,8 @@ TEST_P(CUDAPlans, aFailureAtAnyCallIsToldAndLeavesNothing) {
     unsigned told = 0, untold = 0;
     std::set<std::string> untoldIn;
     // Every call of small plans, a sample of larger ones, more of them in one way.
-    const bool isSmall = gantry::test::areLong() ||
-                         plan->metadata.functions[0]->blocks[0]->commands.size() < 16;
+    const bool isSmall =
+        gantry::test::areLong() || plan->metadata.functions[0]->blocks[0]->commands.size() < 16;
     const uint64_t stride = isSmall ? 1 : failure == outOfMemory && mode.graphs ? 3 : 7;
     for (uint64_t n = 1;; n += stride) {
       reset(options);

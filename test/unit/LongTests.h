@@ -1,4 +1,5 @@
-// How much a test draws or tries: GANTRY_TEST_LONG=1 asks for more than every run of all tests can take.
+// How much a test draws or tries: GANTRY_TEST_LONG=1 asks for more than every run of all tests can
+// take.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +8,8 @@ namespace gantry::test {
 
 inline bool areLong() { return std::getenv("GANTRY_TEST_LONG") != nullptr; }
 
-template <typename T> T shortOrLong(T usual, T ofLongTests) {
+template <typename T>
+T shortOrLong(T usual, T ofLongTests) {
   return areLong() ? ofLongTests : usual;
 }
 
