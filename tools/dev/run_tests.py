@@ -34,10 +34,10 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIT = "/usr/lib/llvm-22/bin/lit"
 # Processor seconds of the long suites, which start first; only their order matters.
-LONG = {"ctest": 180, "lit": 75, "kernel-table": 54, "python": 48, "models": 44, "amx": 40,
-        "static-compiler": 40, "attention-math": 36, "random-ops": 33, "attention-bits": 30, "products-gpu": 28,
-        "models-cuda": 27, "shared-memory": 27, "auto": 27, "graphs-gpu": 25, "convolutions": 25, "onnx": 24,
-        "replicate": 20, "onnx-ops": 19, "quantized": 18, "gradients": 60, "gradients-gpu": 52}
+LONG = {"ctest": 400, "lit": 280, "python": 210, "auto": 105, "gradients": 100, "models": 75, "models-cuda": 60,
+        "gradients-gpu": 55, "replicate": 48, "random-ops": 44, "traffic-gpu": 38, "kernel-table": 38, "refusals": 36,
+        "static-compiler": 36, "shared-memory": 30, "onnx": 30, "amx": 30, "onnx-ops": 25, "placement-oracle": 24,
+        "convolutions": 24, "attention-bits": 22, "quantized": 20, "products-gpu": 18, "attention-math": 17}
 # How much suites draw or try by a flag, and with GANTRY_TEST_LONG=1, which tests in C++ and those of cases.py know, too.
 DRAWN = {"products": {"--count": (100, 200)}, "products-gpu": {"--count": (120, 300)}, "products-cores": {"--count": (80, 200)},
          "products-library": {"--count": (60, 120)}, "products-tf32-library": {"--count": (50, 100)},
