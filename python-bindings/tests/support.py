@@ -11,6 +11,7 @@ BUILD = pathlib.Path(os.environ["GANTRY_TEST_BUILD"])
 PLANS = BUILD / "test/capi"  # made by hand: y = 2 * (x + 5..8) and others, see test/capi/MakePlans.cpp
 HAS_COMPILER = (BUILD / "lib/libgantry-compiler.so").exists()
 NEEDS_COMPILER = "the build has no compiler"
+LONG = "GANTRY_TEST_LONG" in os.environ  # more than every run of all tests can take
 
 
 def run(program, devices="GPU:0,GPU:1", timeout=120, expect=0, **environment):

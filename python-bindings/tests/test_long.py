@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 
 import gantry as gt
-from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
+from tests.support import HAS_COMPILER, LONG, NEEDS_COMPILER, run
 
 # Counts for 40 s or more unless it is stopped.
 COUNT = """
@@ -56,7 +56,7 @@ class Interrupt(unittest.TestCase):
 
             @gt.function
             def long(x):
-                for _ in range(20000):
+                for _ in range(10000):
                     x = gt.softmax(x @ x)
                 return x
             x = gt.ones(4, 4)
@@ -95,7 +95,7 @@ class Interrupt(unittest.TestCase):
         self.assertEqual(run(COUNT + self.LEAST + """
     @gt.function
     def long(x):
-        for _ in range(20000):
+        for _ in range(10000):
             x = gt.softmax(x @ x)
         return x
     graph = long.lower(gt.ones(4, 4))
@@ -133,10 +133,10 @@ class Many(unittest.TestCase):
         burst(2000)
         gc.collect()
         device, resident = gt.memory("GPU:0").used, self.resident()
-        burst(100_000)
+        burst(100_000 if LONG else 40_000)
         gc.collect()
         self.assertEqual(gt.memory("GPU:0").used, device)
-        self.assertLess(self.resident() - resident, 2 << 20)
+        self.assertLess(self.resident() - resident, 2 << 20 if LONG else 1 << 20)
 
     def resident(self):
         with open("/proc/self/statm", encoding="ascii") as file:

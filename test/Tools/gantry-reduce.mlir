@@ -13,7 +13,7 @@
 // CHECK-NEXT: return %[[C]], %[[Y]]
 
 // Whatever the word is, what is left has it and is valid.
-// RUN: %python %S/Inputs/reduce_words.py gantry-reduce %s %S/Inputs/interesting.py
+// RUN: %python %S/Inputs/reduce_words.py gantry-reduce %s
 
 // Nothing is left of a graph of which nothing is wanted.
 // RUN: gantry-reduce %s --test=%python --test-arg=%S/Inputs/interesting.py --test-arg=module | FileCheck %s --check-prefix=NONE

@@ -2,6 +2,7 @@
 // order in which streams may run, waits that are missing are found, and a failure at any call of
 // the driver has the right status and leaves nothing behind.
 #include "CompiledPlans.h"
+#include "LongTests.h"
 
 #include "fake_cuda/Client.h"
 #include "gantry/Drivers/CUDADriver.h"
@@ -59,7 +60,7 @@ const CUDAOptions withGraphs{.graphs = true, .syncEach = false},
 
 TEST_P(CUDAPlans, everyOrderOfStreamsGivesTheSameBytes) {
   for (CUDAOptions options : {withGraphs, inStreams})
-    for (uint64_t seed = 1; seed <= 100; ++seed) {
+    for (uint64_t seed = 1; seed <= gantry::test::shortOrLong<uint64_t>(30, 100); ++seed) {
       fake_cuda_options_t settings = fakeOptions(seed);
       settings.checks_order = seed <= 5;
       settings.checks_kernels = 0;
@@ -219,6 +220,8 @@ TEST_P(CUDAWaits, aMissingWaitIsFound) {
     commands.erase(commands.begin() + static_cast<std::ptrdiff_t>(at.command));
     for (CUDAOptions options : {withGraphs, inStreams})
       for (uint64_t seed : {0, 1, 2}) {
+        if (!gantry::test::areLong() && seed == (options.graphs ? 2 : 1))
+          continue;
         reset(fakeOptions(seed));
         bool isFound = false;
         {
@@ -245,7 +248,7 @@ TEST_P(CUDALibraryPlans, giveTheSameBytesInEveryOrder) {
   for (bool isThere : {true, false}) {
     std::vector<uint8_t> wanted = isThere ? std::vector<uint8_t>() : expected;
     for (CUDAOptions options : {withGraphs, inStreams, eachByItself})
-      for (uint64_t seed = 0; seed < 10; ++seed) {
+      for (uint64_t seed = 0; seed < gantry::test::shortOrLong<uint64_t>(3, 10); ++seed) {
         for (const char *variable : {"GANTRY_CUBLASLT_LIB", "GANTRY_NCCL_LIB"})
           ::setenv(variable, isThere ? GANTRY_FAKE_CUDA : "/nowhere", 1);
         fake_cuda_options_t settings = fakeOptions(seed);
@@ -335,11 +338,10 @@ TEST_P(CUDAPlans, aFailureAtAnyCallIsToldAndLeavesNothing) {
                                {illegalAddress, eachByItself}}) {
     unsigned told = 0, untold = 0;
     std::set<std::string> untoldIn;
-    // Every call in one way; in the others every call of small plans, a sample of larger ones, if
-    // GANTRY_TEST_EVERY_CALL does not ask for all.
-    const bool isSmall = std::getenv("GANTRY_TEST_EVERY_CALL") ||
-                         plan->metadata.functions[0]->blocks[0]->commands.size() < 16;
-    const uint64_t stride = isSmall || (failure == outOfMemory && mode.graphs) ? 1 : 7;
+    // Every call of small plans, a sample of larger ones, more of them in one way.
+    const bool isSmall =
+        gantry::test::areLong() || plan->metadata.functions[0]->blocks[0]->commands.size() < 16;
+    const uint64_t stride = isSmall ? 1 : failure == outOfMemory && mode.graphs ? 3 : 7;
     for (uint64_t n = 1;; n += stride) {
       reset(options);
       fake.fail(n, failure);

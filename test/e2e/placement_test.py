@@ -409,18 +409,21 @@ class ModelsTest(PlacementTest):
         self.assertGreater(len(per_run), 0)
 
     def test_networks_of_our_own(self):
-        for name, *placements in (("residual", ["--place", "op:Conv=GPU:1"]),
+        for name, *placements in (("residual", ["--place", "op:Conv=GPU:1"], ["--place", "op:*=GPU:1"]),
                                   ("encoder", ["--place", "op:MatMul=GPU:1"], ["--place", "op:Softmax=CPU:0"])):
             self.check(own_models.write(name, self.folder), *placements)
+        # Apart from its bias and activation a convolution is another kernel, which rounds otherwise.
+        self.check(own_models.write("residual", self.folder), ["--place", "op:Conv=GPU:1", "--place", "op:*=GPU:0"],
+                   compiled=["--no-fuse"])
 
     def test_mnist(self):
         self.check(MODELS / "mnist/mnist.onnx", ["--place", "op:MatMul=GPU:1"],
                    ["--place", "op:Conv=GPU:1", "--place", "op:*=CPU:0"])
 
+    @unittest.skipUnless("GANTRY_TEST_LONG" in os.environ, "GANTRY_TEST_LONG=1 asks for it")
     def test_ultraface(self):
         model = MODELS / "ultraface/ultraface.onnx"
         self.check(model, ["--place", "op:*=GPU:1"])
-        # Apart from its bias and activation a convolution is another kernel, which rounds otherwise.
         self.check(model, ["--place", "op:Conv=GPU:1", "--place", "op:*=GPU:0"], compiled=["--no-fuse"])
 
     def test_bert_base(self):

@@ -34,10 +34,24 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIT = "/usr/lib/llvm-22/bin/lit"
 # Processor seconds of the long suites, which start first; only their order matters.
-LONG = {"ctest": 180, "lit": 75, "kernel-table": 54, "python": 48, "models": 44, "amx": 40,
-        "static-compiler": 40, "attention-math": 36, "random-ops": 33, "attention-bits": 30, "products-gpu": 28,
-        "models-cuda": 27, "shared-memory": 27, "auto": 27, "graphs-gpu": 25, "convolutions": 25, "onnx": 24,
-        "replicate": 20, "onnx-ops": 19, "quantized": 18, "gradients": 60, "gradients-gpu": 52}
+LONG = {"ctest": 400, "lit": 280, "python": 210, "auto": 105, "gradients": 100, "models": 75, "models-cuda": 60,
+        "gradients-gpu": 55, "replicate": 48, "random-ops": 44, "traffic-gpu": 38, "kernel-table": 38, "refusals": 36,
+        "static-compiler": 36, "shared-memory": 30, "onnx": 30, "amx": 30, "onnx-ops": 25, "placement-oracle": 24,
+        "convolutions": 24, "attention-bits": 22, "quantized": 20, "products-gpu": 18, "attention-math": 17}
+# How much suites draw or try by a flag, and with GANTRY_TEST_LONG=1, which tests in C++ and those of cases.py know, too.
+DRAWN = {"products": {"--count": (100, 200)}, "products-gpu": {"--count": (120, 300)}, "products-cores": {"--count": (80, 200)},
+         "products-library": {"--count": (60, 120)}, "products-tf32-library": {"--count": (50, 100)},
+         "products-f16-library": {"--count": (30, 60)}, "product-bits": {"--count": (80, 200)},
+         "product-math": {"--count": (45, 90)}, "few-bits": {"--count": (60, 120)}, "amx": {"--count": (20, 30)},
+         "convolutions": {"--count": (24, 40)}, "convolution-math": {"--count": (20, 40)}, "quantized": {"--count": (28, 42)},
+         "attention-bits": {"--count": (60, 120)}, "attention-gpu": {"--count": (16, 24)},
+         "attention-cores": {"--count": (16, 24)}, "attention-math": {"--count": (20, 40)},
+         "attention-math-gpu": {"--count": (6, 9)}, "stages-gpu": {"--count": (12, 18)},
+         "random-ops-gpu": {"--count": (400, 1000)}, "random-ops-cuda": {"--count": (120, 200)},
+         "graphs-gpu": {"--count": (120, 300)}, "gradients": {"--graphs": (60, 200)}, "gradients-gpu": {"--graphs": (10, 20)},
+         "shared-memory": {"--count": (20, 40)}, "over-limit": {"--count": (16, 24)}, "plans": {"--count": (1500, 5000)},
+         "refusals": {"--first": (60, 150), "--drawn": (30, 60)}}
+LONG_TESTS = "GANTRY_TEST_LONG" in os.environ
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FIRST_LINES, LAST_LINES = 20, 40  # of what a failing test said
 MOST_TOLD = 40  # failures of a suite
@@ -107,6 +121,11 @@ def read_json(file):
     return Result(passed=data["passed"], failures=list(data["failures"]), skips=collections.Counter(data["skips"]))
 
 
+def drawn(name):
+    """The flags of a suite that say how much it draws."""
+    return [text for flag, counts in DRAWN.get(name, {}).items() for text in (flag, str(counts[LONG_TESTS]))]
+
+
 def suites(build, results, jobs):
     """Yields (name, command, reader) of every suite."""
     # ctest says "notrun" both for a test that asked to be skipped and for one without a program.
@@ -138,57 +157,57 @@ def suites(build, results, jobs):
                          ("refusals", "refusals_test.py"),
                          ("traffic-gpu", "gpu_traffic_test.py")):
         out = results / f"{name}.json"
-        yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out],
+        yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out, *drawn(name)],
                lambda out=out: read_json(out))
     out = results / "python.json"
     yield ("python", [python, ROOT / "python-bindings/tests/run.py", "--build-dir", build, "--json", out],
            lambda out=out: read_json(out))
     # Products on the CPU, on the lanes of GPUs and on tensor cores.
-    for name, checks, *more in (("products", "", "--count", "200"), ("products-gpu", "all", "--count", "300"),
-                                ("products-cores", "all", "--count", "200", "--flag=gpu-arch=sm_80", "--flag=cubins=off")):
+    for name, checks, *more in (("products", ""), ("products-gpu", "all"),
+                                ("products-cores", "all", "--flag=gpu-arch=sm_80", "--flag=cubins=off")):
         out = results / f"{name}.json"
         yield (name, ["/usr/bin/env", f"GANTRY_TEST_EMULATE={checks}", python, ROOT / "test/e2e/products_test.py",
-                      "--build-dir", build, "--jobs", jobs, "--json", out, *more],
+                      "--build-dir", build, "--jobs", jobs, "--json", out, *drawn(name), *more],
                lambda out=out: read_json(out))
     # Attention that is written as ops, on lanes and on tensor cores.
     for name, *more in (("attention-gpu",), ("attention-cores", "--seed", "2", "--flag=gpu-arch=sm_80", "--flag=cubins=off")):
         out = results / f"{name}.json"
         yield (name, ["/usr/bin/env", "GANTRY_TEST_EMULATE=all", python, ROOT / "test/e2e/attention_bits_test.py",
-                      "--build-dir", build, "--jobs", jobs, "--json", out, "--count", "24", *more],
+                      "--build-dir", build, "--jobs", jobs, "--json", out, *drawn(name), *more],
                lambda out=out: read_json(out))
     # Kernels of GPUs, interpreted.
     for name, script, *more in (("kernel-table", "kernel_table_test.py"), ("onnx-gpu", "onnx_suite.py", "--device=emulated"),
-                                ("graphs-gpu", "device_graphs_test.py", "--count", "300")):
+                                ("graphs-gpu", "device_graphs_test.py")):
         out = results / f"{name}.json"
-        yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out, *more],
+        yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out, *drawn(name),
+                      *more],
                lambda out=out: read_json(out))
     # What ran on the CPU, again with them.
     for name, script, checks, *more in (("functions-gpu", "unary_math_test.py", "all"),
                                         ("onnx-ops-gpu", "onnx_ops_test.py", "all"),
                                         ("stages-gpu", "stages_test.py", "all"),
-                                        ("gradients-gpu", "gradient_test.py", "all", "--graphs", "20"),
-                                        ("attention-math-gpu", "attention_math_test.py", "all", "--count", "9",
-                                         "--flag=gpu-arch=sm_80", "--flag=cubins=off"),
+                                        ("gradients-gpu", "gradient_test.py", "all"),
+                                        ("attention-math-gpu", "attention_math_test.py", "all", "--flag=gpu-arch=sm_80",
+                                         "--flag=cubins=off"),
                                         ("empty-gpu", "empty_dims_test.py", "memory"),
-                                        ("random-ops-gpu", "random_ops_test.py", "all", "--count", "1000")):
+                                        ("random-ops-gpu", "random_ops_test.py", "all")):
         out = results / f"{name}.json"
         yield (name, ["/usr/bin/env", f"GANTRY_TEST_EMULATE={checks}", python, ROOT / "test/e2e" / script,
-                      "--build-dir", build, "--jobs", jobs, "--json", out, *more],
+                      "--build-dir", build, "--jobs", jobs, "--json", out, *drawn(name), *more],
                lambda out=out: read_json(out))
     # And by the driver of GPUs, on the fake libcuda.
     for name, script, *more in (("functions-cuda", "unary_math_test.py"), ("onnx-ops-cuda", "onnx_ops_test.py"),
                                 ("models-cuda", "models_test.py"),
-                                ("random-ops-cuda", "random_ops_test.py", "--count", "200"),
-                                ("products-library", "products_test.py", "--count", "120"),
-                                ("products-tf32-library", "products_test.py", "--count", "100", "--flag=math=tf32",
-                                 "--flag=gpu-arch=sm_80", "--flag=cubins=off"),
-                                ("products-f16-library", "products_test.py", "--count", "60", "--flag=math=f16",
-                                 "--flag=gpu-arch=sm_80", "--flag=cubins=off"),
+                                ("random-ops-cuda", "random_ops_test.py"), ("products-library", "products_test.py"),
+                                ("products-tf32-library", "products_test.py", "--flag=math=tf32", "--flag=gpu-arch=sm_80",
+                                 "--flag=cubins=off"),
+                                ("products-f16-library", "products_test.py", "--flag=math=f16", "--flag=gpu-arch=sm_80",
+                                 "--flag=cubins=off"),
                                 ("onnx-ops-library", "onnx_ops_test.py")):
         out = results / f"{name}.json"
         libraries = ["GANTRY_TEST_LIBRARIES=cublaslt"] if name.endswith("-library") else []
         yield (name, ["/usr/bin/env", "GANTRY_TEST_CUDA=fake", *libraries, python, ROOT / "test/e2e" / script,
-                      "--build-dir", build, "--jobs", jobs, "--json", out, *more],
+                      "--build-dir", build, "--jobs", jobs, "--json", out, *drawn(name), *more],
                lambda out=out: read_json(out))
     # And on another CPU: code for AArch64, run by a runtime that was built for it (cmake --preset aarch64).
     tool = build.parent / "aarch64/bin/gantry"

@@ -1,6 +1,7 @@
 // Automatic placement on random graphs: against every placement of tiny ones, against the judge,
 // and under other numberings.
 #include "Exact.h"
+#include "LongTests.h"
 #include "Problems.h"
 
 #include <gtest/gtest.h>
@@ -145,12 +146,12 @@ TEST_P(AutoRandom, p12_OtherNumbersGiveTheSamePlacement) {
   std::mt19937 random(2);
   RandomShape shape = GetParam();
   shape.tasks = 40;
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < test::shortOrLong(2, 4); ++round) {
     AutoProblem problem = randomProblem(random, shape);
     auto found = searchPlacement(problem);
     if (!found.ok())
       continue;
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < test::shortOrLong(3, 10); ++i) {
       std::vector<uint32_t> taskOf;
       AutoProblem other = shuffled(problem, random, taskOf);
       auto again = searchPlacement(other);

@@ -1,5 +1,6 @@
 """bare_check.sh with a root that has a shell and a small `make` alone: what it tells, refuses and leaves behind."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -136,6 +137,14 @@ chmod +x "$root/usr/bin/make"
         self.assertIn("    | make: *** [Makefile:27: test] Error 1\n", out)
         self.assertEqual(list(self.tmp.iterdir()), [])
 
+    def end(self, process):
+        """What a test that fails has not come to: its `make` would take a processor for ever."""
+        for pid in [*([process.pid] if process.poll() is None else []), *map(int, self.inside())]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with process:
+            pass
+
     def test_nothing_is_left_after_a_signal(self):
         self.need_root()
         self.fake(SLEEPS)
@@ -144,7 +153,8 @@ chmod +x "$root/usr/bin/make"
                 log = self.clone / "build/bare-check/test.log"
                 log.unlink(missing_ok=True)
                 process = self.start(start_new_session=True)
-                deadline = time.monotonic() + 30
+                self.addCleanup(self.end, process)
+                deadline = time.monotonic() + 120
                 while not (log.exists() and log.read_text().count("\n") == 3) and time.monotonic() < deadline:
                     time.sleep(0.05)
                 self.assertEqual(len(self.inside()), 1)

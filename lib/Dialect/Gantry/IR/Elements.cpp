@@ -93,6 +93,14 @@ std::optional<KnownElements> gantry::readElements(ElementsAttr attr, int64_t lim
   KnownElements out;
   out.isFloat = isa<FloatType>(type.getElementType());
   if (auto dense = dyn_cast<DenseElementsAttr>(attr)) {
+    if (type.getElementType().isF32()) {
+      llvm::append_range(out.floats, dense.getValues<float>());
+      return out;
+    }
+    if (type.getElementType().isF64()) {
+      llvm::append_range(out.floats, dense.getValues<double>());
+      return out;
+    }
     if (out.isFloat) {
       for (APFloat value : dense.getValues<APFloat>()) {
         bool loses = false;
@@ -120,7 +128,21 @@ std::optional<KnownElements> gantry::readElements(ElementsAttr attr, int64_t lim
   return out;
 }
 
+/// Of a type of the machine, which rounds as APFloat does, tens of times as fast.
+template <typename T>
+static DenseElementsAttr makeFloats(RankedTensorType type, const KnownElements &elements) {
+  SmallVector<T, 0> values;
+  values.reserve(elements.size());
+  for (size_t i = 0; i < elements.size(); ++i)
+    values.push_back(T(elements.isFloat ? elements.floats[i] : double(elements.ints[i])));
+  return DenseElementsAttr::get(type, ArrayRef<T>(values));
+}
+
 DenseElementsAttr gantry::makeElements(RankedTensorType type, const KnownElements &elements) {
+  if (type.getElementType().isF32())
+    return makeFloats<float>(type, elements);
+  if (type.getElementType().isF64())
+    return makeFloats<double>(type, elements);
   if (auto floatType = dyn_cast<FloatType>(type.getElementType())) {
     SmallVector<APFloat> values;
     for (size_t i = 0; i < elements.size(); ++i) {
