@@ -10,6 +10,8 @@ Two suites run at once, the longest first, each with half of the jobs: the end o
 test is left, costs nothing then. What a suite says is printed whole when it is over, with its
 seconds and those of processors. SIGINT, SIGTERM and SIGHUP stop all that runs.
 
+GANTRY_TEST_LONG=1 in the environment asks for what is left out or drawn less otherwise, so that this ends in minutes.
+
 Usage: run_tests.py --build-dir BUILD [--only SUITE ...] [--jobs N]
 Exit status 0 when nothing failed.
 """
