@@ -51,7 +51,7 @@ DRAWN = {"products": {"--count": (100, 200)}, "products-gpu": {"--count": (120, 
          "attention-math-gpu": {"--count": (6, 9)}, "stages-gpu": {"--count": (12, 18)},
          "random-ops-gpu": {"--count": (400, 1000)}, "random-ops-cuda": {"--count": (120, 200)},
          "graphs-gpu": {"--count": (120, 300)}, "gradients": {"--graphs": (60, 200)}, "gradients-gpu": {"--graphs": (10, 20)},
-         "shared-memory": {"--count": (20, 40)}, "over-limit": {"--count": (16, 24)}, "plans": {"--count": (1500, 5000)},
+         "shared-memory": {"--count": (20, 40)}, "over-limit": {"--count": (16, 24)},
          "refusals": {"--first": (60, 150), "--drawn": (30, 60)}}
 LONG_TESTS = "GANTRY_TEST_LONG" in os.environ
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
