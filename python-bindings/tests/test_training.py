@@ -358,6 +358,27 @@ def lion(w, g, t, s, rate, decay=0):
     return w - rate * (np.sign(0.9 * m + 0.1 * g) + decay * w)
 
 
+def lamb(w, g, t, s, rate, pull=0):
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["v"] = 0.999 * s.get("v", 0) + (1 - 0.999) * g * g
+    u = s["m"] / (1 - 0.9 ** t) / (np.sqrt(s["v"] / (1 - 0.999 ** t)) + 1e-6) + pull * w
+    return w - rate * np.linalg.norm(w) / np.linalg.norm(u) * u
+
+
+def lars(w, g, t, s, rate, pull=0):
+    share = 0.001 * np.linalg.norm(w) / (np.linalg.norm(g) + pull * np.linalg.norm(w))
+    s["b"] = 0.9 * s.get("b", 0) + rate * share * (g + pull * w)
+    return w - s["b"]
+
+
+def ftrl(w, g, t, s, rate, beta=0, lambda1=0, lambda2=0):
+    n = s.get("n", 0.1)
+    s["n"] = n + g * g
+    s["z"] = s.get("z", 0) + g - (np.sqrt(s["n"]) - np.sqrt(n)) / rate * w
+    return np.where(np.abs(s["z"]) <= lambda1, 0,
+                    -(s["z"] - np.sign(s["z"]) * lambda1) / ((beta + np.sqrt(s["n"])) / rate + lambda2))
+
+
 RULES = [
     ("sgd", lambda: optim.SGD(0.01), sgd, {}),
     ("momentum", lambda: optim.SGD(0.01, 0.9), sgd, {"momentum": 0.9}),
@@ -381,6 +402,12 @@ RULES = [
     ("adadelta", lambda: optim.Adadelta(1.0), adadelta, {}),
     ("lion", lambda: optim.Lion(0.01), lion, {}),
     ("lion decay", lambda: optim.Lion(0.01, decay=0.1), lion, {"decay": 0.1}),
+    ("lamb", lambda: optim.Lamb(0.01), lamb, {}),
+    ("lamb pull", lambda: optim.Lamb(0.01, pull=0.1), lamb, {"pull": 0.1}),
+    ("lars", lambda: optim.Lars(0.01), lars, {}),
+    ("lars pull", lambda: optim.Lars(0.01, pull=0.1), lars, {"pull": 0.1}),
+    ("ftrl", lambda: optim.Ftrl(0.01), ftrl, {}),
+    ("ftrl sparse", lambda: optim.Ftrl(0.01, 1.0, 2.0, 0.5), ftrl, {"beta": 1.0, "lambda1": 2.0, "lambda2": 0.5}),
 ]
 
 
@@ -411,6 +438,13 @@ class Optimizers(unittest.TestCase):
             optimizer.apply(w, gt.array(rand(3)))
             kept = [name for name in gt.variables() if name.startswith(f"{w.name}/{optimizer.name}/")]
             self.assertEqual(len(kept), count, kept)
+
+    def test_norms_of_nothing(self):
+        """Where a norm is 0 the rate is what it is."""
+        for make, g, expected in ((lambda: optim.Lamb(0.5), 4.0, -0.5), (lambda: optim.Lars(0.5), 4.0, -2.0), (lambda: optim.Lars(0.5), 0.0, 0.0)):
+            w = gt.Variable(np.zeros(3))
+            make().apply(w, gt.array(np.full(3, g)))
+            np.testing.assert_allclose(w.numpy(), expected, rtol=1e-6)
 
     def test_narrow_weights(self):
         for dtype in ("float16", "bfloat16", "float32"):
