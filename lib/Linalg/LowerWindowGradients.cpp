@@ -70,9 +70,20 @@ struct Places {
   static Value isIn(Emitter &b, Value at, int64_t size) {
     return b.compare(arith::CmpIPredicate::ult, at, b.index(size));
   }
+  /// Whether a place lies in the image for all windows.
+  bool isAlwaysIn(unsigned i, int64_t tap) const {
+    const int64_t start = tap * dilations[i] - low[i];
+    return start >= 0 && start + (out[i] - 1) * strides[i] < in[i];
+  }
+  /// The loop indices of all dimensions, with `spatial` for those of the image.
+  SmallVector<Value> at(Emitter &b, ArrayRef<Value> spatial) const {
+    SmallVector<Value> index{b.loopIndex(0), b.loopIndex(1)};
+    llvm::append_range(index, spatial);
+    return index;
+  }
 };
 
-/// Loops over all of `shape` and, as sums, over a window's places.
+/// Loops over all of `shape` and, as sums, over `window`.
 struct WindowLoops {
   Loops loops;
   SmallVector<AffineExpr> taps;
@@ -93,20 +104,38 @@ struct WindowLoops {
   Operand sizesOperand(Emitter &b, Type element) {
     return {b.empty(sizes, element), loops.map(tapLoops)};
   }
-  /// In a body: the window's place along dimension `i`.
-  Value tap(Emitter &e, unsigned i) const {
-    auto loop = dyn_cast<AffineDimExpr>(taps[i]);
-    return loop ? e.loopIndex(loop.getPosition()) : e.index(0);
-  }
-  /// The number of the place in the window, row by row.
-  Value place(Emitter &e, ArrayRef<int64_t> window) const {
-    Value number = e.index(0);
-    for (unsigned i = 0; i < window.size(); ++i)
-      number = e.add(e.mul(number, e.index(window[i])), tap(e, i));
-    return number;
+  /// In a body: the window's place along each dimension.
+  SmallVector<Value> tap(Emitter &e) const {
+    return llvm::map_to_vector(taps, [&](AffineExpr tap) {
+      auto loop = dyn_cast<AffineDimExpr>(tap);
+      return loop ? e.loopIndex(loop.getPosition()) : e.index(0);
+    });
   }
 };
 } // namespace
+
+/// Most places of a window for which ops are written one by one, in a body without loops: that has
+/// vectors.
+static constexpr int64_t kMostWritten = 16;
+
+/// Calls `body` with each place of a window, in order.
+static void forEachPlace(ArrayRef<int64_t> window, function_ref<void(ArrayRef<int64_t>)> body) {
+  for (int64_t i = 0, count = ShapedType::getNumElements(window); i < count; ++i) {
+    Shape tap(window.size());
+    int64_t rest = i;
+    for (unsigned d = window.size(); d-- > 0; rest /= window[d])
+      tap[d] = rest % window[d];
+    body(tap);
+  }
+}
+
+/// The number of the place in the window, row by row.
+static Value numberOfPlace(Emitter &e, ArrayRef<Value> tap, ArrayRef<int64_t> window) {
+  Value number = e.index(0);
+  for (unsigned i = 0; i < window.size(); ++i)
+    number = e.add(e.mul(number, e.index(window[i])), tap[i]);
+  return number;
+}
 
 /// Places as they are stored, as an index and back.
 static Value readPlace(Emitter &b, Value place) {
@@ -115,96 +144,192 @@ static Value readPlace(Emitter &b, Value place) {
   return arith::IndexCastOp::create(b, b.getIndexType(), place);
 }
 
-static Value storePlaces(Emitter &b, Value places, Type element) {
-  if (elementOf(places) == element)
-    return places;
-  return b.elementwise(
-      shapeOf(places), element, b.identity(places),
-      [&](Emitter &e, ValueRange x) -> Value { return arith::TruncIOp::create(e, element, x[0]); });
+static Value storePlace(Emitter &b, Value place, Type element) {
+  return place.getType() == element ? place : arith::TruncIOp::create(b, element, place);
 }
 
-/// The largest element so far and its place, side by side; the first one in the image counts
-/// whatever it is, and then those that are larger, or NaN.
+namespace {
+/// The largest element so far and its place; the first one in the image counts whatever it is, and
+/// then those that are larger, or NaN.
+struct Largest {
+  Value value, place;
+
+  /// With one more element; `inside` is null where it always is.
+  Largest with(Emitter &e, Value next, Value here, Value inside, Value none) const {
+    // Unordered predicates are also true for a NaN on either side.
+    Value better = e.both(e.compare(arith::CmpFPredicate::UGT, next, value),
+                          e.compare(arith::CmpFPredicate::ORD, value, value));
+    better = e.either(e.compare(arith::CmpIPredicate::eq, place, none), better);
+    if (inside)
+      better = e.both(inside, better);
+    return {e.select(better, next, value), e.select(better, here, place)};
+  }
+};
+
+struct MaxPoolIndexLowering {
+  Places places;
+  Value image;
+  Shape out;
+  Type element = elementOf(image), wide = computeType(element), stored;
+
+  /// Every element of a window is an operand, or read where it is clamped into the image.
+  Value write(Emitter &b) {
+    SmallVector<Operand> operands;
+    bool isInside = true;
+    forEachPlace(places.window, [&](ArrayRef<int64_t> tap) {
+      SmallVector<AffineExpr> at = b.dims(0, out.size());
+      for (unsigned i = 0; i < tap.size(); ++i) {
+        isInside &= places.isAlwaysIn(i, tap[i]);
+        AffineExpr &along = at[i + 2];
+        along = along * places.strides[i] + tap[i] * places.dilations[i];
+      }
+      operands.push_back({image, b.mapOf(out.size(), at)});
+    });
+    if (!isInside)
+      operands.clear();
+    return b.elementwise(out, stored, operands, [&](Emitter &e, ValueRange x) {
+      Value none = e.integer(places.count(), e.getI32Type());
+      Largest largest{e.lowest(wide, false), none};
+      int64_t number = 0;
+      forEachPlace(places.window, [&](ArrayRef<int64_t> tap) {
+        Value here = e.integer(number, e.getI32Type());
+        if (isInside) {
+          Value next = e.widen(x[number]);
+          largest = number ? largest.with(e, next, here, {}, none) : Largest{next, here};
+        } else {
+          auto [next, inside] =
+              read(e, llvm::map_to_vector(tap, [&](int64_t t) -> Value { return e.index(t); }));
+          largest = largest.with(e, next, here, inside, none);
+        }
+        ++number;
+      });
+      return storePlace(e, largest.place, stored);
+    });
+  }
+
+  /// The element at a place of the window, and whether there is one.
+  std::pair<Value, Value> read(Emitter &e, ArrayRef<Value> tap) const {
+    SmallVector<Value> spatial;
+    Value inside = e.integer(1, e.getI1Type());
+    for (unsigned i = 0; i < places.in.size(); ++i) {
+      Value position = places.position(e, i, e.loopIndex(i + 2), tap[i]);
+      inside = e.both(inside, Places::isIn(e, position, places.in[i]));
+      spatial.push_back(e.clampIndex(position, places.in[i]));
+    }
+    return {e.widen(tensor::ExtractOp::create(e, image, places.at(e, spatial))), inside};
+  }
+
+  /// A loop over the window.
+  Value loop(Emitter &b) {
+    Value none = b.integer(places.count(), b.getI32Type());
+    Value best = b.filled(out, b.lowest(wide, false)), first = b.filled(out, none);
+    WindowLoops window(b, out, places.window);
+    Operand sizes = window.sizesOperand(b, element);
+    AffineMap result = window.loops.map(b.dims(0, out.size()));
+    auto generic = linalg::GenericOp::create(
+        b, TypeRange{best.getType(), first.getType()}, ValueRange{sizes.value},
+        ValueRange{best, first}, SmallVector<AffineMap>{sizes.map, result, result},
+        window.loops.iterators, [&](OpBuilder &builder, Location loc, ValueRange x) {
+          Emitter e(loc, builder);
+          SmallVector<Value> tap = window.tap(e);
+          auto [next, inside] = read(e, tap);
+          Value here =
+              arith::IndexCastOp::create(e, e.getI32Type(), numberOfPlace(e, tap, places.window));
+          Largest largest = Largest{x[1], x[2]}.with(e, next, here, inside, none);
+          linalg::YieldOp::create(e, {largest.value, largest.place});
+        });
+    return b.elementwise(out, stored, b.identity(generic.getResult(1)),
+                         [&](Emitter &e, ValueRange x) { return storePlace(e, x[0], stored); });
+  }
+};
+} // namespace
+
 static Value lowerMaxPoolIndex(MaxPoolIndexOp op, MaxPoolIndexOp::Adaptor in, Emitter &b) {
   ArrayRef<int64_t> image = shapeOf(in.getInput()), out = op.getType().getShape();
   Places places = Places::of(op, image, out);
-  Type element = elementOf(in.getInput()), wide = computeType(element);
-  Value none = b.integer(places.count(), b.getI32Type());
-  Value first = b.filled(out, none);
   Type stored = signless(op.getType().getElementType());
   if (ShapedType::getNumElements(out) == 0 || ShapedType::getNumElements(image) == 0)
-    return storePlaces(b, first, stored);
-  WindowLoops window(b, out, op.getWindow());
-  Shape high;
-  SmallVector<AffineExpr> at = b.dims(0, out.size());
-  for (unsigned i = 0; i < places.in.size(); ++i) {
-    int64_t reach =
-        (places.out[i] - 1) * places.strides[i] + places.dilations[i] * (places.window[i] - 1) + 1;
-    high.push_back(std::max<int64_t>(reach - places.in[i] - places.low[i], 0));
-    at[i + 2] = at[i + 2] * places.strides[i] + window.taps[i] * places.dilations[i];
-  }
-  Value padded = b.pad(in.getInput(), places.low, high, b.lowest(element, false), 2);
-  Value best = b.filled(out, b.lowest(wide, false));
-  Operand sizes = window.sizesOperand(b, element);
-  AffineMap result = window.loops.map(b.dims(0, out.size()));
-  SmallVector<AffineMap> maps{window.loops.map(at), sizes.map, result, result};
-  auto generic = linalg::GenericOp::create(
-      b, TypeRange{best.getType(), first.getType()}, ValueRange{padded, sizes.value},
-      ValueRange{best, first}, maps, window.loops.iterators,
-      [&](OpBuilder &builder, Location loc, ValueRange x) {
-        Emitter e(loc, builder);
-        Value value = e.widen(x[0]), largest = x[2], place = x[3];
-        Value inside = e.integer(1, e.getI1Type());
-        for (unsigned i = 0; i < places.in.size(); ++i)
-          inside = e.both(
-              inside, Places::isIn(e, places.position(e, i, e.loopIndex(i + 2), window.tap(e, i)),
-                                   places.in[i]));
-        Value isFirst = e.compare(arith::CmpIPredicate::eq, place, none);
-        // Unordered predicates are also true for a NaN on either side.
-        Value isLarger = e.both(e.compare(arith::CmpFPredicate::UGT, value, largest),
-                                e.compare(arith::CmpFPredicate::ORD, largest, largest));
-        Value better = e.both(inside, e.either(isFirst, isLarger));
-        Value here = arith::IndexCastOp::create(e, e.getI32Type(), window.place(e, places.window));
-        linalg::YieldOp::create(e,
-                                {e.select(better, value, largest), e.select(better, here, place)});
-      });
-  return storePlaces(b, generic.getResult(1), stored);
+    return b.filled(out, b.integer(places.count(), stored));
+  MaxPoolIndexLowering lowering{places, in.getInput(), Shape(out)};
+  lowering.stored = stored;
+  return places.count() <= kMostWritten ? lowering.write(b) : lowering.loop(b);
 }
 
-/// For each place of a window that an element may be: the window that has it there, if there is
-/// one.
+namespace {
+/// What an element gets: along each dimension it may be in the window that begins last before it,
+/// and in so many in front of that.
+struct PoolSpreadLowering {
+  Places places;
+  Value values, windows; ///< windows: the places that they say
+  Shape image;
+  Type element = elementOf(values), wide = computeType(element);
+
+  /// How many windows an element may be in, along a dimension.
+  Shape reach() const {
+    Shape sizes;
+    for (unsigned i = 0; i < places.in.size(); ++i)
+      sizes.push_back(places.dilations[i] * (places.window[i] - 1) / places.strides[i] + 1);
+    return sizes;
+  }
+
+  /// The value of the window `back` windows in front of the last one, if it belongs here, or 0.
+  Value read(Emitter &e, ArrayRef<Value> back) const {
+    SmallVector<Value> spatial, taps;
+    Value isHere = e.integer(1, e.getI1Type());
+    for (unsigned i = 0; i < places.in.size(); ++i) {
+      Value position = e.add(e.loopIndex(i + 2), e.index(places.low[i]));
+      Value number = e.sub(quotient(e, position, places.strides[i]), back[i]);
+      isHere = e.both(isHere, Places::isIn(e, number, places.out[i]));
+      Value offset = e.sub(position, e.mul(number, e.index(places.strides[i])));
+      Value tap = quotient(e, offset, places.dilations[i]);
+      isHere = e.both(isHere, Places::isIn(e, tap, places.window[i]));
+      if (places.dilations[i] > 1)
+        isHere = e.both(isHere, e.compare(arith::CmpIPredicate::eq,
+                                          e.mul(tap, e.index(places.dilations[i])), offset));
+      spatial.push_back(e.clampIndex(number, places.out[i]));
+      taps.push_back(tap);
+    }
+    SmallVector<Value> at = places.at(e, spatial);
+    Value place = readPlace(e, tensor::ExtractOp::create(e, windows, at));
+    isHere = e.both(
+        isHere, e.compare(arith::CmpIPredicate::eq, place, numberOfPlace(e, taps, places.window)));
+    return e.select(isHere, e.widen(tensor::ExtractOp::create(e, values, at)), e.number(0, wide));
+  }
+
+  static Value quotient(Emitter &e, Value x, int64_t by) {
+    return by == 1 ? x : arith::DivUIOp::create(e, x, e.index(by));
+  }
+
+  Value write(Emitter &b) {
+    return b.elementwise(image, element, {}, [&](Emitter &e, ValueRange) {
+      Value sum = e.number(0, wide);
+      forEachPlace(reach(), [&](ArrayRef<int64_t> back) {
+        sum = e.add(sum, read(e, llvm::map_to_vector(
+                                     back, [&](int64_t k) -> Value { return e.index(k); })));
+      });
+      return e.narrow(sum, element);
+    });
+  }
+
+  Value loop(Emitter &b) {
+    WindowLoops window(b, image, reach());
+    Value sums = b.accumulate(
+        b.filled(image, b.number(0, wide)), window.loops.map(b.dims(0, image.size())),
+        window.sizesOperand(b, element), window.loops.iterators,
+        [&](Emitter &e, ValueRange x) -> Value { return e.add(x[1], read(e, window.tap(e))); });
+    return b.convertTo(sums, element);
+  }
+};
+} // namespace
+
 static Value lowerPoolSpread(PoolSpreadOp op, PoolSpreadOp::Adaptor in, Emitter &b) {
   ArrayRef<int64_t> image = op.getType().getShape(), out = shapeOf(in.getValues());
-  Places places = Places::of(op, image, out);
-  Type element = elementOf(in.getValues()), wide = computeType(element);
-  Value zero = b.number(0, wide), zeros = b.filled(image, zero);
   if (ShapedType::getNumElements(out) == 0 || ShapedType::getNumElements(image) == 0)
-    return b.convertTo(zeros, element);
-  WindowLoops window(b, image, op.getWindow());
-  Value sums = b.accumulate(
-      zeros, window.loops.map(b.dims(0, image.size())), window.sizesOperand(b, element),
-      window.loops.iterators, [&](Emitter &e, ValueRange x) -> Value {
-        SmallVector<Value> at{e.loopIndex(0), e.loopIndex(1)};
-        Value isHere = e.integer(1, e.getI1Type());
-        for (unsigned i = 0; i < places.in.size(); ++i) {
-          Value start = e.sub(e.add(e.loopIndex(i + 2), e.index(places.low[i])),
-                              e.mul(window.tap(e, i), e.index(places.dilations[i])));
-          Value stride = e.index(places.strides[i]);
-          Value number =
-              places.strides[i] == 1 ? start : Value(arith::DivSIOp::create(e, start, stride));
-          isHere = e.both(isHere, Places::isIn(e, number, places.out[i]));
-          // What is not a multiple, and what is below 0 and was cut off to 0.
-          isHere =
-              e.both(isHere, e.compare(arith::CmpIPredicate::eq, e.mul(number, stride), start));
-          at.push_back(e.clampIndex(number, places.out[i]));
-        }
-        Value place = readPlace(e, tensor::ExtractOp::create(e, in.getPlaces(), at));
-        isHere = e.both(isHere,
-                        e.compare(arith::CmpIPredicate::eq, place, window.place(e, places.window)));
-        Value value = e.widen(tensor::ExtractOp::create(e, in.getValues(), at));
-        return e.add(x[1], e.select(isHere, value, zero));
-      });
-  return b.convertTo(sums, element);
+    return b.filled(image, b.number(0, elementOf(in.getValues())));
+  PoolSpreadLowering lowering{Places::of(op, image, out), in.getValues(), in.getPlaces(),
+                              Shape(image)};
+  return ShapedType::getNumElements(lowering.reach()) <= kMostWritten ? lowering.write(b)
+                                                                      : lowering.loop(b);
 }
 
 static Value lowerPoolPick(PoolPickOp op, PoolPickOp::Adaptor in, Emitter &b) {

@@ -4,7 +4,7 @@ from . import (errors as errors, losses as losses, math as math, metrics as metr
                random as random)
 from .array import (Array as Array, arange as arange, array as array, from_dlpack as from_dlpack, full as full,
                     ones as ones, tensor as tensor, zeros as zeros)
-from .autodiff import grad as grad, value_and_grad as value_and_grad, vjp as vjp
+from .autodiff import grad as grad, hvp as hvp, jvp as jvp, value_and_grad as value_and_grad, vjp as vjp
 from ._donate import donate as donate
 from .device import (Device as Device, cpu as cpu, device as device, devices as devices, gpu as gpu, gpus as gpus,
                      memory as memory, num_gpus as num_gpus, try_all_gpus as try_all_gpus, try_gpu as try_gpu)

@@ -184,3 +184,47 @@ def vjp(f, *args):
         return f(*args), lambda cotangents: pull(cotangents, *args)
     function = Function(pull)
     return Function(f)(*args), lambda cotangents: function(cotangents, *args)
+
+
+def _columns(name, primals, tangents):
+    """Arguments and the directions that they are moved in, as tuples."""
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)) or len(primals) != len(tangents):
+        raise InvalidArgumentError(f"{name} takes arguments and as many directions, each in a tuple; got {primals!r} and {tangents!r}")
+    return tuple(primals), tuple(tangents)
+
+
+def _pull(f, primals):
+    """The function that gives of cotangents of f's value the gradients of all arguments."""
+    return lambda cotangents: _differentiate(f, tuple(range(len(primals))), primals, {}, False, True, cotangents)[1]
+
+
+def _jvp(f, primals, tangents):
+    value = f(*primals)
+    leaves, structure = flatten(read_all(value))
+    zeros = unflatten(structure, iter([leaf * 0 for leaf in leaves]))
+    # What cotangents are pulled back to is linear in them: its own way back is the way forward.
+    return value, _differentiate(_pull(f, primals), (0,), (zeros,), {}, False, True, tangents)[1][0]
+
+
+def _hvp(f, primals, tangents):
+    places = tuple(range(len(primals)))
+    slopes = lambda *args: _differentiate(f, places, args, {}, False, True)[1]
+    return _differentiate(slopes, places, primals, {}, False, True, tangents)[1]
+
+
+def jvp(f, primals, tangents):
+    """f's value for the arguments `primals`, and how it changes where these move along `tangents`, which have their
+    structure: a Jacobian-vector product. It is made of two ways back, so that every op with a gradient has it."""
+    primals, tangents = _columns("jvp", primals, tangents)
+    if tracing() is not None:
+        return _jvp(f, primals, tangents)
+    return Function(lambda primals, tangents: _jvp(f, tuple(primals), tuple(tangents)))(primals, tangents)
+
+
+def hvp(f, primals, tangents):
+    """How the gradients of f, a scalar of floats, change where its arguments `primals` move along `tangents`: a product
+    with the matrix of second derivatives, in the structure of the arguments."""
+    primals, tangents = _columns("hvp", primals, tangents)
+    if tracing() is not None:
+        return _hvp(f, primals, tangents)
+    return Function(lambda primals, tangents: _hvp(f, tuple(primals), tuple(tangents)))(primals, tangents)

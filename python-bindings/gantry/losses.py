@@ -2,7 +2,7 @@
 
 >>> loss = gt.losses.scce(labels, net(x), from_logits=True)
 
-Labels of `scce` and `nll` are integers, [n, ...]; those of the others have the shape of the outputs, [n, ..., k].
+Labels of `scce` and `nll` are integers, [n, ...]; those of the others have the shape of the outputs, [n, ..., k] or [n].
 `weights`, one for each row or what broadcasts to that, multiply what rows give; the mean is over all rows all the same.
 InvalidArgumentError for shapes that do not fit and for labels of the wrong kind.
 """
@@ -52,6 +52,11 @@ def _mean(rows, weights=None):
     return gm.mean(rows)
 
 
+def _rows(x):
+    """What each row gives: the mean over its outputs, [n, ..., k]; of outputs [n] each is a row."""
+    return gm.mean(x, -1) if len(x.shape) > 1 else x
+
+
 def _last(x):
     return len(x.shape) - 1
 
@@ -60,14 +65,14 @@ def mse(labels, outputs, weights=None):
     """The mean of (output - label)^2."""
     labels, outputs = _pair("mse", labels, outputs)
     difference = outputs - labels
-    return _mean(gm.mean(difference * difference, -1) if difference.shape else difference * difference, weights)
+    return _mean(_rows(difference * difference), weights)
 
 
 def mae(labels, outputs, weights=None):
     """The mean of |output - label|."""
     labels, outputs = _pair("mae", labels, outputs)
     made = ops.abs(outputs - labels)
-    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+    return _mean(_rows(made), weights)
 
 
 def huber(labels, outputs, delta=1.0, weights=None):
@@ -76,7 +81,7 @@ def huber(labels, outputs, delta=1.0, weights=None):
     labels, outputs = _pair("huber", labels, outputs)
     error = ops.abs(outputs - labels)
     made = gm.where(error <= delta, error * error * 0.5, (error - 0.5 * delta) * delta)
-    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+    return _mean(_rows(made), weights)
 
 
 def log_cosh(labels, outputs, weights=None):
@@ -84,7 +89,7 @@ def log_cosh(labels, outputs, weights=None):
     labels, outputs = _pair("log_cosh", labels, outputs)
     error = ops.abs(outputs - labels)
     made = error + ops.softplus(error * -2.0) - math.log(2)
-    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+    return _mean(_rows(made), weights)
 
 
 def bce(labels, outputs, from_logits=False, smoothing=0.0, weights=None):
@@ -98,7 +103,7 @@ def bce(labels, outputs, from_logits=False, smoothing=0.0, weights=None):
     else:
         outputs = ops.clamp(outputs, _LEAST, 1 - _LEAST)
         made = -(labels * ops.log(outputs) + (1 - labels) * ops.log(1 - outputs))
-    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+    return _mean(_rows(made), weights)
 
 
 def _tell_two_softmaxes(name, outputs):
@@ -161,7 +166,7 @@ def hinge(labels, outputs, weights=None):
     """max(1 - label output, 0), labels -1 and 1."""
     labels, outputs = _pair("hinge", labels, outputs)
     made = ops.relu(1 - labels * outputs)
-    return _mean(gm.mean(made, -1) if made.shape else made, weights)
+    return _mean(_rows(made), weights)
 
 
 def cosine(labels, outputs, weights=None):

@@ -285,7 +285,37 @@ class Lion(Optimizer):
         super().__init__(rate, beta1=beta1, beta2=beta2, **options)
 
 
-_NAMED = {each.__name__.lower(): each for each in (SGD, Adam, AdamW, Nadam, Adamax, RMSprop, Adagrad, Adadelta, Lion)}
+class Lamb(Optimizer):
+    """You et al., Large batch optimization for deep learning, 2020. pull: times the variable, in what its norm scales (decay
+    is taken off in front of that, as everywhere)."""
+
+    rule = "lamb"
+
+    def __init__(self, rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-6, pull=0.0, **options):
+        super().__init__(rate, beta1=beta1, beta2=beta2, epsilon=epsilon, pull=pull, **options)
+
+
+class Lars(Optimizer):
+    """You, Gitman and Ginsburg, Large batch training of convolutional networks, 2017. pull: times the variable, added to its
+    gradient behind the gradient's norm."""
+
+    rule = "lars"
+
+    def __init__(self, rate=0.1, momentum=0.9, trust=0.001, pull=0.0, **options):
+        super().__init__(rate, momentum=momentum, trust=trust, pull=pull, **options)
+
+
+class Ftrl(Optimizer):
+    """McMahan et al., Ad click prediction, 2013: what lambda1 holds at 0 is 0 exactly."""
+
+    rule = "ftrl"
+
+    def __init__(self, rate=0.001, beta=0.0, lambda1=0.0, lambda2=0.0, initial=0.1, **options):
+        super().__init__(rate, beta=beta, lambda1=lambda1, lambda2=lambda2, initial=initial, **options)
+
+
+_NAMED = {each.__name__.lower(): each
+          for each in (SGD, Adam, AdamW, Nadam, Adamax, RMSprop, Adagrad, Adadelta, Lion, Lamb, Lars, Ftrl)}
 
 
 def named(given):

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import io
 import unittest
+import warnings
 
 import numpy as np
 
@@ -15,6 +16,13 @@ try:
     import torch
 except ImportError:
     torch = None
+try:
+    import sklearn.linear_model
+    import sklearn.metrics
+    import sklearn.neural_network
+    import sklearn.preprocessing
+except ImportError:
+    sklearn = None
 
 RANDOM = np.random.default_rng(7)
 
@@ -150,6 +158,24 @@ class Gradients(unittest.TestCase):
         inside = gt.function(lambda a, x, d: gt.vjp(lambda a, x: gt.matmul(a, x), a, x)[1](d))
         np.testing.assert_array_equal(inside(a, x, d)[1].numpy(), right.numpy())
 
+    def test_jvp_and_hvp(self):
+        a, x, da, dx = rand(3, 4), rand(4), rand(3, 4), rand(4)
+        f = lambda a, x: gt.tanh(gt.matmul(a, x))
+        y = np.tanh(a @ x)
+        push = lambda primals, tangents: gt.jvp(f, primals, tangents)
+        for call in (push, gt.function(push)):
+            value, moved = call((a, x), (da, dx))
+            np.testing.assert_allclose(value.numpy(), y, rtol=1e-12)
+            np.testing.assert_allclose(moved.numpy(), (1 - y * y) * (da @ x + a @ dx), rtol=1e-12)
+        _, both = gt.jvp(lambda x: {"s": gt.sin(x), "n": gt.sum(x * x)}, (x,), (dx,))
+        np.testing.assert_allclose(both["s"].numpy(), np.cos(x) * dx, rtol=1e-12)
+        np.testing.assert_allclose(both["n"].numpy(), 2 * x @ dx, rtol=1e-12)
+        left, right = gt.hvp(lambda x, y: gt.sum(x * x * x * y), (x, a[0]), (dx, da[0]))
+        np.testing.assert_allclose(left.numpy(), 6 * x * a[0] * dx + 3 * x * x * da[0], rtol=1e-12)
+        np.testing.assert_allclose(right.numpy(), 3 * x * x * dx, rtol=1e-12)
+        with self.assertRaisesRegex(gt.GantryError, "jvp takes arguments and as many directions"):
+            gt.jvp(f, (a, x), (da,))
+
     def test_unused_is_zero_when_asked(self):
         a, b = gt.grad(lambda x, y: gt.sum(x), wrt=(0, 1), allow_unused=True)(rand(2), rand(3))
         self.assertEqual((a.numpy().tolist(), b.numpy().tolist()), ([1, 1], [0, 0, 0]))
@@ -229,6 +255,22 @@ class Tapes(unittest.TestCase):
                 loss = gt.sum(x * x * 3.5)
             np.testing.assert_allclose(tape.gradient(loss, x).numpy(), 7 * x.numpy(), rtol=1e-12)
         self.assertEqual(len(module._functions), before + 1)
+
+    def test_a_program_that_changes_at_every_step(self):
+        """Each is a function of its own; so many are kept, and one that was forgotten is made again."""
+        from gantry import tape as module
+        w, most, before = gt.Variable(np.float64(1.5)), module._MOST, len(module._functions)
+        module._MOST = before + 3
+        try:
+            for power in (*range(1, 8), 1):
+                with gt.GradientTape() as tape:
+                    y = w * 1.0
+                    for _ in range(power - 1):
+                        y = y * w
+                self.assertAlmostEqual(float(tape.gradient(y, w)), power * 1.5 ** (power - 1), 10)
+                self.assertLessEqual(len(module._functions), before + 3)
+        finally:
+            module._MOST = most
 
     def test_refused(self):
         x = gt.array(rand(2))
@@ -316,6 +358,27 @@ def lion(w, g, t, s, rate, decay=0):
     return w - rate * (np.sign(0.9 * m + 0.1 * g) + decay * w)
 
 
+def lamb(w, g, t, s, rate, pull=0):
+    s["m"] = 0.9 * s.get("m", 0) + 0.1 * g
+    s["v"] = 0.999 * s.get("v", 0) + (1 - 0.999) * g * g
+    u = s["m"] / (1 - 0.9 ** t) / (np.sqrt(s["v"] / (1 - 0.999 ** t)) + 1e-6) + pull * w
+    return w - rate * np.linalg.norm(w) / np.linalg.norm(u) * u
+
+
+def lars(w, g, t, s, rate, pull=0):
+    share = 0.001 * np.linalg.norm(w) / (np.linalg.norm(g) + pull * np.linalg.norm(w))
+    s["b"] = 0.9 * s.get("b", 0) + rate * share * (g + pull * w)
+    return w - s["b"]
+
+
+def ftrl(w, g, t, s, rate, beta=0, lambda1=0, lambda2=0):
+    n = s.get("n", 0.1)
+    s["n"] = n + g * g
+    s["z"] = s.get("z", 0) + g - (np.sqrt(s["n"]) - np.sqrt(n)) / rate * w
+    return np.where(np.abs(s["z"]) <= lambda1, 0,
+                    -(s["z"] - np.sign(s["z"]) * lambda1) / ((beta + np.sqrt(s["n"])) / rate + lambda2))
+
+
 RULES = [
     ("sgd", lambda: optim.SGD(0.01), sgd, {}),
     ("momentum", lambda: optim.SGD(0.01, 0.9), sgd, {"momentum": 0.9}),
@@ -339,6 +402,12 @@ RULES = [
     ("adadelta", lambda: optim.Adadelta(1.0), adadelta, {}),
     ("lion", lambda: optim.Lion(0.01), lion, {}),
     ("lion decay", lambda: optim.Lion(0.01, decay=0.1), lion, {"decay": 0.1}),
+    ("lamb", lambda: optim.Lamb(0.01), lamb, {}),
+    ("lamb pull", lambda: optim.Lamb(0.01, pull=0.1), lamb, {"pull": 0.1}),
+    ("lars", lambda: optim.Lars(0.01), lars, {}),
+    ("lars pull", lambda: optim.Lars(0.01, pull=0.1), lars, {"pull": 0.1}),
+    ("ftrl", lambda: optim.Ftrl(0.01), ftrl, {}),
+    ("ftrl sparse", lambda: optim.Ftrl(0.01, 1.0, 2.0, 0.5), ftrl, {"beta": 1.0, "lambda1": 2.0, "lambda2": 0.5}),
 ]
 
 
@@ -370,6 +439,13 @@ class Optimizers(unittest.TestCase):
             optimizer.apply(w, gt.array(rand(3)))
             kept = [name for name in gt.variables() if name.startswith(f"{w.name}/{optimizer.name}/")]
             self.assertEqual(len(kept), count, kept)
+
+    def test_norms_of_nothing(self):
+        """Where a norm is 0 the rate is what it is."""
+        for make, g, expected in ((lambda: optim.Lamb(0.5), 4.0, -0.5), (lambda: optim.Lars(0.5), 4.0, -2.0), (lambda: optim.Lars(0.5), 0.0, 0.0)):
+            w = gt.Variable(np.zeros(3))
+            make().apply(w, gt.array(np.full(3, g)))
+            np.testing.assert_allclose(w.numpy(), expected, rtol=1e-6)
 
     def test_narrow_weights(self):
         for dtype in ("float16", "bfloat16", "float32"):
@@ -534,6 +610,35 @@ class Layers(unittest.TestCase):
             y = nn.Conv1D(2, window, strides=stride, padding="same")(np.ones((1, size, 3), np.float32))
             self.assertEqual(y.shape, (1, -(-size // stride), 2))
 
+    def test_images_in_f32_are_those_in_f64(self):
+        """Ways back that f32 has forms of its own for: strides, borders, dilations, windows that overlap, ties."""
+        cases = (
+                ("rows", rand(4, 300, 7), lambda o: nn.Conv1D(64, 5, "relu", **o), lambda o: nn.MaxPool1D(2), lambda o: nn.Conv1D(32, 3, **o)),
+                ("strides", rand(3, 131, 24), lambda o: nn.Conv1D(40, 4, "relu", strides=3, **o), lambda o: nn.MaxPool1D(3, 2),
+                 lambda o: nn.Conv1D(16, 3, strides=2, padding=1, **o)),
+                ("images", rand(2, 27, 30, 16), lambda o: nn.Conv2D(32, 3, "relu", padding=1, **o), lambda o: nn.MaxPool2D(3, 2, padding="same"),
+                 lambda o: nn.Conv2D(48, (3, 2), strides=(2, 1), dilations=(1, 2), padding=(2, 1), **o)),
+                ("one row", rand(1, 40, 8, 3), lambda o: nn.Conv2D(16, 3, "relu", **o), lambda o: nn.MaxPool2D(2), lambda o: nn.Conv2D(16, 1, **o)))
+        with gt.device("CPU:0"):
+            for name, x, *layers in cases:
+                x[:, :x.shape[1] // 2] = 0.0
+
+                def slopes(dtype):
+                    net = nn.Sequential(*(make({"dtype": dtype}) if i != 1 else make({}) for i, make in enumerate(layers)))
+                    net(x.astype(dtype))
+                    return net, gt.value_and_grad(lambda x: gt.mean(net(x) * net(x)), wrt=(0, net))
+                (wide, in_f64), (net, in_f32) = slopes("float64"), slopes("float32")
+                for w, v in zip(wide.parameters(), net.parameters()):
+                    v.assign(rand(*v.shape, dtype=np.float32))
+                    w.assign(v.numpy().astype(np.float64))
+                x = x.astype(np.float32)
+                (value, (dx, own)), (known, (dx64, exact)) = in_f32(x), in_f64(x.astype(np.float64))
+                with self.subTest(name):
+                    self.assertAlmostEqual(float(value) / float(known), 1, 5)
+                    for slope, right in zip((dx, *own.values()), (dx64, *exact.values())):
+                        right = right.numpy()
+                        np.testing.assert_allclose(slope.numpy(), right, rtol=0, atol=2e-5 * np.abs(right).max())
+
     def test_embedding_gradient_of_a_row_hit_often(self):
         layer, ids = nn.Embedding(3, 4), np.array([1] * 10000 + [2], np.int32)
         _, slopes = gt.value_and_grad(lambda ids: gt.sum(layer(ids)), wrt=layer)(ids)
@@ -601,6 +706,86 @@ class Metrics(unittest.TestCase):
             self.assertAlmostEqual(float(metric.result()), value, 6)
 
 
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+@unittest.skipIf(sklearn is None, "scikit-learn is not installed")
+class AgainstScikitLearn(unittest.TestCase):
+    def test_metrics(self):
+        scores, labels = rand(60, 7, dtype=np.float32), RANDOM.integers(0, 7, 60).astype(np.int32)
+        p, bits = RANDOM.random(60).astype(np.float32), RANDOM.integers(0, 2, 60).astype(np.int32)
+        known, said = sklearn.metrics, (p > 0.4).astype(int)
+        for metric, own, theirs in (
+                (metrics.Accuracy(), (labels, scores), known.accuracy_score(labels, scores.argmax(1))),
+                (metrics.TopK(3), (labels, scores), known.top_k_accuracy_score(labels, scores, k=3, labels=range(7))),
+                (metrics.ConfusionMatrix(7), (labels, scores), known.confusion_matrix(labels, scores.argmax(1), labels=range(7))),
+                (metrics.Precision(0.4), (bits, p), known.precision_score(bits, said)),
+                (metrics.Recall(0.4), (bits, p), known.recall_score(bits, said)),
+                (metrics.F1(0.4), (bits, p), known.f1_score(bits, said)),
+                (metrics.MeanAbsolute(), (scores[:, 1], scores[:, 0]), known.mean_absolute_error(scores[:, 1], scores[:, 0]))):
+            with self.subTest(metric.name):
+                for rows in (slice(0, 25), slice(25, 60)):
+                    metric.update(own[0][rows], own[1][rows])
+                np.testing.assert_allclose(metric.result().numpy(), theirs, rtol=1e-6)
+
+    def test_nobody_is_there(self):
+        """What scikit-learn warns of is 0 there, too."""
+        none = np.zeros(4, np.int32)
+        for metric, theirs in ((metrics.Precision(), sklearn.metrics.precision_score), (metrics.Recall(), sklearn.metrics.recall_score),
+                               (metrics.F1(), sklearn.metrics.f1_score)):
+            metric.update(none, none.astype(np.float32))
+            self.assertEqual(float(metric.result()), theirs(none, none, zero_division=0))
+
+    def test_losses(self):
+        x, y, ids = rand(17, 5), rand(17, 5), RANDOM.integers(0, 5, 17)
+        p, weights = np.exp(x) / np.exp(x).sum(1, keepdims=True), RANDOM.random(17)
+        bits, q, known = RANDOM.integers(0, 2, 17).astype(np.float64), RANDOM.random(17), sklearn.metrics
+        signs = np.where(bits > 0, 1.0, -1.0)
+        for name, own, theirs in (
+                ("mse", losses.mse(y, x), known.mean_squared_error(y, x)),
+                ("mae", losses.mae(y, x), known.mean_absolute_error(y, x)),
+                ("scce", losses.scce(ids, p), known.log_loss(ids, p, labels=range(5))),
+                ("scce of logits", losses.scce(ids, x, from_logits=True), known.log_loss(ids, p, labels=range(5))),
+                ("cce", losses.cce(np.eye(5)[ids], p), known.log_loss(ids, p, labels=range(5))),
+                ("nll", losses.nll(ids, np.log(p)), known.log_loss(ids, p, labels=range(5))),
+                ("bce", losses.bce(bits, q), known.log_loss(bits, q)),
+                ("hinge", losses.hinge(signs, x[:, 0]), known.hinge_loss(signs, x[:, 0])),
+                ("weights", losses.mae(y[:, 0], x[:, 0], weights / weights.sum() * 17), known.mean_absolute_error(y[:, 0], x[:, 0],
+                                                                                                           sample_weight=weights))):
+            with self.subTest(name):
+                np.testing.assert_allclose(float(own), theirs, rtol=1e-12)
+
+    def test_layers(self):
+        """A perceptron that scikit-learn has trained, and its scaling of columns as a batch norm."""
+        x, y = rand(80, 4), RANDOM.integers(0, 3, 80)
+        theirs = sklearn.neural_network.MLPClassifier((6, 5), activation="tanh", max_iter=20, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs.fit(x, y)
+        net = nn.Sequential(nn.Dense(6, "tanh", dtype="float64"), nn.Dense(5, "tanh", dtype="float64"), nn.Dense(3, "softmax", dtype="float64"))
+        net(x)
+        for layer, matrix, bias in zip((net[0], net[1], net[2]), theirs.coefs_, theirs.intercepts_):
+            layer.weight.assign(matrix)
+            layer.bias.assign(bias)
+        np.testing.assert_allclose(net(x).numpy(), theirs.predict_proba(x), rtol=1e-10)
+        norm = nn.BatchNorm(epsilon=0.0, dtype="float64")
+        with nn.training():
+            np.testing.assert_allclose(norm(x).numpy(), sklearn.preprocessing.scale(x), rtol=1e-9, atol=1e-12)
+
+    def test_a_fit_finds_what_the_solver_finds(self):
+        """Ridge regression: where steps end is what scikit-learn computes at once."""
+        x = rand(40, 3)
+        y = x @ [1.0, -2.0, 0.5] + 0.3 + 0.1 * rand(40)
+        known = sklearn.linear_model.Ridge(alpha=4.0).fit(x, y)
+        layer = nn.Dense(1, dtype="float64")
+        layer(x)
+        sgd_ = optim.SGD(0.1)
+        step = gt.value_and_grad(lambda x, y: losses.mse(y, layer(x)) + 0.1 * gt.sum(layer.weight * layer.weight), wrt=layer)
+        learn = gt.function(lambda x, y: sgd_.apply(layer, step(x, y)[1]))
+        for _ in range(400):
+            learn(x, y[:, None])
+        np.testing.assert_allclose(layer.weight.numpy()[:, 0], known.coef_, rtol=1e-9)
+        np.testing.assert_allclose(layer.bias.numpy()[0], known.intercept_, rtol=1e-9)
+
+
 def problem(rows=200):
     """Points of three classes that a small network can tell apart."""
     y = RANDOM.integers(0, 3, rows).astype(np.int32)
@@ -652,6 +837,26 @@ class Fit(unittest.TestCase):
         trainer.fit(x[:5], y[:5], batch=32, progress=False)  # fewer than a batch
         self.assertEqual(int(trainer.optimizer.step), 3)
 
+    def test_a_last_batch_of_one_row(self):
+        """Steps are those of each batch by itself, with layers that look at the whole batch and windows among them."""
+        x, y = rand(9, 6, 2, dtype=np.float32), RANDOM.integers(0, 3, 9).astype(np.int32)
+
+        def made():
+            gt.random.seed(2)
+            net = nn.Sequential(nn.Conv1D(4, 3, "relu"), nn.BatchNorm(), nn.MaxPool1D(2), nn.Flatten(), nn.Dense(3))
+            net(x[:1])
+            return net
+        scce = lambda y, p: losses.scce(y, p, from_logits=True)
+        net, other = made(), made()
+        gt.Trainer(net, scce, optim.SGD(0.1)).fit(x, y, batch=4, shuffle=False, progress=False)
+        by_hand = gt.Trainer(other, scce, optim.SGD(0.1))
+        for rows in (slice(0, 4), slice(4, 8), slice(8, 9)):
+            by_hand.fit(x[rows], y[rows], batch=4, shuffle=False, progress=False)
+        for w, known in zip(net.variables(), other.variables()):
+            self.assertTrue(np.isfinite(w.numpy()).all())
+            np.testing.assert_array_equal(w.numpy(), known.numpy())
+        self.assertEqual(gt.Trainer(net, scce).predict(x, batch=4).shape, (9, 3))
+
     def test_the_epochs_loss_is_the_mean_of_rows(self):
         x, y = problem(10)
         trainer = gt.Trainer(small(True), optimizer=optim.SGD(0.0))
@@ -667,6 +872,28 @@ class Fit(unittest.TestCase):
         b.fit(x, y, progress=False)
         self.assertTrue((net[0].weight.numpy() != before).any())
         self.assertEqual((int(a.optimizer.step), int(b.optimizer.step)), (7, 7))
+
+    def test_two_trainers_take_turns(self):
+        """Each with moments of its own: as two optimizers by hand do."""
+        x, y = problem(8)
+        gt.random.seed(4)
+        net = small(True)
+        net(x)
+        start = {name: w.numpy() for name, w in net.named_parameters()}
+        a, b = gt.Trainer(net, optimizer=optim.Adam(0.01)), gt.Trainer(net, optimizer=optim.SGD(0.1, 0.9))
+        for _ in range(3):
+            a.fit(x, y, progress=False, shuffle=False)
+            b.fit(x, y, progress=False, shuffle=False)
+        fitted = [w.numpy() for w in net.parameters()]
+        for name, w in net.named_parameters():
+            w.assign(start[name])
+        step = gt.value_and_grad(lambda x, y: losses.scce(y, net(x)), wrt=net)
+        adam_, sgd_ = optim.Adam(0.01), optim.SGD(0.1, 0.9)
+        for _ in range(3):
+            for optimizer in (adam_, sgd_):
+                optimizer.apply(net, step(x, y)[1])
+        for w, known in zip(net.parameters(), fitted):
+            np.testing.assert_allclose(w.numpy(), known, rtol=1e-5, atol=1e-7)
 
     def test_a_plan_before_anything_runs(self):
         x, y = problem(32)

@@ -77,6 +77,29 @@ public:
     return {0, named(Op::create(builder, location, a.value.getType(), a.value)), a.isTensor};
   }
 
+  /// The root of the sum of all squares, a scalar.
+  Part norm(Part a) {
+    Value x = valueOf(a, /*asElement=*/true);
+    Value squares = named(MulOp::create(builder, location, x, x));
+    auto all = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
+    if (!all.empty())
+      squares = named(ReduceSumOp::create(builder, location, squares, all, /*keep_dims=*/false));
+    return unary<SqrtOp>({0, cast(squares, builder.getF64Type()), false});
+  }
+  /// a / b of scalars, 1 where one of them is 0.
+  Part ratio(Part a, Part b) {
+    Part one{1}, quotient = divide(a, b);
+    for (Part part : {a, b}) {
+      auto isAbove =
+          CompareOp::create(builder, location, CompareDirection::GT,
+                            valueOf(part, /*asElement=*/false), valueOf({0}, /*asElement=*/false));
+      quotient = {0, named(SelectOp::create(builder, location, named(isAbove),
+                                            valueOf(quotient, /*asElement=*/false),
+                                            valueOf(one, /*asElement=*/false)))};
+    }
+    return quotient;
+  }
+
   /// As a tensor of elements of `type`.
   Value cast(Value value, Type type) {
     RankedTensorType from = typeOf(value);
@@ -207,6 +230,10 @@ private:
       return parts.maximum(a, b);
     if (name == "abs")
       return parts.unary<AbsOp>(a);
+    if (name == "norm")
+      return parts.norm(a);
+    if (name == "ratio")
+      return parts.ratio(a, b);
     if (name == "sign")
       return parts.unary<SignOp>(a);
     assert(name == "sqrt" && "a function that formulas do not know");

@@ -2,7 +2,7 @@
 
 gantry.variable @w = dense<0.5> : tensor<4xf32>
 func.func @rule(%g: tensor<4xf32>, %rate: tensor<f64>, %t: tensor<i64>) {
-  // expected-error @below {{'gantry.optimizer_step' op has the rule 'adams'; the rules are sgd, sgd_inside, adam, nadam, adamax, rmsprop, rmsprop_inside, adagrad, adadelta, lion}}
+  // expected-error @below {{'gantry.optimizer_step' op has the rule 'adams'; the rules are sgd, sgd_inside, adam, nadam, adamax, rmsprop, rmsprop_inside, adagrad, adadelta, lion, lamb, lars, ftrl}}
   gantry.optimizer_step "adams" @w, %g, %rate, %t : tensor<4xf32>, tensor<f64>, tensor<i64>
   return
 }

@@ -114,6 +114,47 @@ func.func @uneven(%x: tensor<1x64x28x28xf32>, %w: tensor<64x32x3x3xf32>) -> tens
   return %0 : tensor<1x32x57x57xf32>
 }
 
+// Without strides a transposed convolution is one with the filter turned round, and the border is what
+// the window reaches over the ends.
+// CHECK-LABEL: @turned(
+// CHECK-DAG: %[[T:.*]] = gantry.transpose %{{.*}} {permutation = array<i64: 1, 0, 2>} : (tensor<64x32x5xf32>)
+// CHECK-DAG: %[[B:.*]] = gantry.slice %[[T]] {sizes = array<i64: 32, 64, 5>, starts = array<i64: 0, 0, 4>, steps = array<i64: 1, 1, -1>}
+// CHECK: gantry.conv {{.*}}layout = #gantry<image_layout NHWC>, pads_high = array<i64: 5>, pads_low = array<i64: 3>{{.*}}-> tensor<8x132x32xf32>
+func.func @turned(%x: tensor<8x64x128xf32>, %w: tensor<64x32x5xf32>) -> tensor<8x32x132xf32> {
+  %0 = gantry.conv_transpose %x, %w {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 0>, dilations = array<i64: 1>, output_pads = array<i64: 1>, groups = 1 : i64} : (tensor<8x64x128xf32>, tensor<64x32x5xf32>) -> tensor<8x32x132xf32>
+  return %0 : tensor<8x32x132xf32>
+}
+
+// The way back of a convolution and a pool. Places of maxima take the channels as one more dimension, with
+// windows of one; what is spread to them follows, and the bias gets the sum over what lies in front of
+// the channels. The filter gets a convolution of images and channels in each other's place.
+// CHECK-LABEL: @back(
+// CHECK: %[[Y:.*]] = gantry.conv {{.*}}layout = #gantry<image_layout NHWC>{{.*}}-> tensor<8x128x64xf32>
+// CHECK: %[[YR:.*]] = gantry.reshape %[[Y]] : (tensor<8x128x64xf32>) -> tensor<8x1x128x64xf32>
+// CHECK: %[[I:.*]] = gantry.max_pool_index %[[YR]] {dilations = array<i64: 1, 1>, pads_high = array<i64: 0, 0>, pads_low = array<i64: 0, 0>, strides = array<i64: 2, 1>, window = array<i64: 2, 1>} : (tensor<8x1x128x64xf32>) -> tensor<8x1x64x64xui8>
+// CHECK: %[[S:.*]] = gantry.pool_spread %{{.*}}, %[[I]] {{.*}}sizes = array<i64: 128, 64>{{.*}}-> tensor<8x1x128x64xf32>
+// CHECK: %[[D:.*]] = gantry.reshape %[[S]] : (tensor<8x1x128x64xf32>) -> tensor<8x128x64xf32>
+// CHECK: %[[P:.*]] = gantry.transpose %{{.*}} {permutation = array<i64: 2, 1, 0, 3>} : (tensor<8x128x1x64xf32>) -> tensor<1x128x8x64xf32>
+// CHECK: gantry.conv %{{.*}}, %[[P]] {{.*}}layout = #gantry<image_layout NHWC>{{.*}}-> tensor<32x3x64xf32>
+// CHECK: gantry.reduce_sum %[[D]] {axes = array<i64: 0, 1>} : (tensor<8x128x64xf32>) -> tensor<64xf32>
+func.func @back(%x: tensor<8x32x130xf32>, %w: tensor<64x32x3xf32>, %d: tensor<8x64x64xf32>) -> (tensor<64x32x3xf32>, tensor<64xf32>) {
+  %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<8x32x130xf32>, tensor<64x32x3xf32>) -> tensor<8x64x128xf32>
+  %i = gantry.max_pool_index %y {window = array<i64: 2>, strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>} : (tensor<8x64x128xf32>) -> tensor<8x64x64xui8>
+  %s = gantry.pool_spread %d, %i {window = array<i64: 2>, strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, sizes = array<i64: 128>} : (tensor<8x64x64xf32>, tensor<8x64x64xui8>) -> tensor<8x64x128xf32>
+  %f = gantry.conv_filter_grad %x, %s {window = array<i64: 3>, strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<8x32x130xf32>, tensor<8x64x128xf32>) -> tensor<64x32x3xf32>
+  %b = gantry.reduce_sum %s {axes = array<i64: 0, 2>} : (tensor<8x64x128xf32>) -> tensor<64xf32>
+  return %f, %b : tensor<64x32x3xf32>, tensor<64xf32>
+}
+
+// A stride is a dilation there; what the last place does not reach gives more than the window, which is cut off.
+// CHECK-LABEL: @strided_filter(
+// CHECK: gantry.conv {{.*}}dilations = array<i64: 2>, groups = 1 : i64, layout = #gantry<image_layout NHWC>, pads_high = array<i64: 0>, pads_low = array<i64: 0>, strides = array<i64: 1>} {{.*}}-> tensor<32x4x64xf32>
+// CHECK: gantry.slice %{{.*}} {sizes = array<i64: 32, 3, 64>
+func.func @strided_filter(%x: tensor<8x32x130xf32>, %d: tensor<8x64x64xf32>) -> tensor<64x32x3xf32> {
+  %f = gantry.conv_filter_grad %x, %d {window = array<i64: 3>, strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<8x32x130xf32>, tensor<8x64x64xf32>) -> tensor<64x32x3xf32>
+  return %f : tensor<64x32x3xf32>
+}
+
 // The largest of all elements is the same in any order, and what lies the same in both forms follows its reader.
 // CHECK-LABEL: @range(
 // CHECK: %[[C:.*]] = gantry.conv {{.*}}layout = #gantry<image_layout NHWC>{{.*}} -> tensor<1x56x56x64xf32>

@@ -67,3 +67,24 @@ func.func @decay(%g: tensor<2xf64>, %rate: tensor<f64>, %t: tensor<i64>) {
   gantry.optimizer_step "adagrad" @w, %g, %rate, %t {numbers = {initial = 0.1, decay = 0.01}} : tensor<2xf64>, tensor<f64>, tensor<i64>
   return
 }
+
+// -----
+
+// A norm is a plain sum, its root and what becomes of it are of f64; where it is 0 the ratio is 1.
+// CHECK-LABEL: func.func @lars(
+// CHECK-SAME: %[[G:.*]]: tensor<4x2xf32>, %[[RATE:.*]]: tensor<f64>
+// CHECK: %[[W:.*]] = gantry.read @w
+// CHECK: %[[WW:.*]] = gantry.mul %[[W]], %[[W]]
+// CHECK-NEXT: %[[S:.*]] = gantry.reduce_sum %[[WW]] {axes = array<i64: 0, 1>{{.*}} -> tensor<f32>
+// CHECK-NEXT: %[[S64:.*]] = gantry.cast %[[S]] {{.*}} -> tensor<f64>
+// CHECK-NEXT: %[[N:.*]] = gantry.sqrt %[[S64]]
+// CHECK: %[[GG:.*]] = gantry.mul %[[G]], %[[G]]
+// CHECK: %[[GN:.*]] = gantry.sqrt
+// CHECK: %[[Q:.*]] = gantry.div %{{.*}}, %[[GN]]
+// CHECK-COUNT-2: gantry.select
+// CHECK: gantry.assign @w
+gantry.variable @w = dense<0.5> : tensor<4x2xf32>
+func.func @lars(%g: tensor<4x2xf32>, %rate: tensor<f64>, %t: tensor<i64>) {
+  gantry.optimizer_step "lars" @w, %g, %rate, %t : tensor<4x2xf32>, tensor<f64>, tensor<i64>
+  return
+}

@@ -59,6 +59,13 @@ static bool hasRows(Op op) {
   return op.getType().getShape().back() >= leastColumns && op.getStrides().back() <= mostStep;
 }
 
+/// Of three spatial dimensions channels can be one: places of maxima have no other form, but may
+/// have windows over the channels, of one each.
+template <typename Op>
+static bool hasRoomForChannels(Op op) {
+  return op.getStrides().size() < 3;
+}
+
 /// Whether an op can follow its operand into the other form, by what it is.
 static bool hasBothForms(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumOperands() == 0)
@@ -68,6 +75,7 @@ static bool hasBothForms(Operation *op) {
     return false;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<MaxPoolOp, ConcatOp, SliceOp>([](auto) { return true; })
+      .Case<MaxPoolIndexOp, PoolSpreadOp>([](auto op) { return hasRoomForChannels(op); })
       .Case<PadOp>([](PadOp pad) { return pad.getMode() == PadMode::Constant; })
       .Case<AvgPoolOp, LpPoolOp>([](auto pool) { return hasRows(pool); })
       .Case<ResizeOp>([](ResizeOp resize) { return resize.getRoi().empty(); })
@@ -107,6 +115,15 @@ static bool isOfAllElements(OpOperand &use) {
   return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
       .Case<ReduceMaxOp, ReduceMinOp>(takesAll)
       .Default(false);
+}
+
+/// The sum over all but the channels, as the gradient of a bias is.
+static ReduceSumOp sumOfChannels(OpOperand &use) {
+  auto sum = dyn_cast<ReduceSumOp>(use.getOwner());
+  return sum && !sum.getKeepDims() && int64_t(sum.getAxes().size()) == rankOf(use.get()) - 1 &&
+                 !llvm::is_contained(sum.getAxes(), 1)
+             ? sum
+             : ReduceSumOp();
 }
 
 /// GPUs, simulated or not, keep their form.
@@ -167,15 +184,25 @@ struct Chosen {
     }
   }
 
+  /// Whether a maximum reads what the graph itself has put in order: it lies in the other form in
+  /// front of that.
+  static bool readsTurned(Operation *op, Value image) {
+    auto turn = image.getDefiningOp<TransposeOp>();
+    return isa<MaxPoolOp, MaxPoolIndexOp, PoolSpreadOp>(op) && turn &&
+           turn.getPermutation() == ArrayRef<int64_t>(toChannelsFirst(rankOf(image)));
+  }
+
   /// More of what it reads is in the other form than not, or lies the same in both: then those who
-  /// read its result decide.
+  /// read its result decide. What is spread goes where its places are.
   bool mayFollow(Operation *op) {
     if (!hasBothForms(op) || isBorder(op) || (!isa<ReshapeOp>(op) && !isOurs(targets, op)))
       return false;
+    if (auto spread = dyn_cast<PoolSpreadOp>(op))
+      return has(spread.getPlaces());
     SmallVector<Value> images = imagesOf(op);
     uint64_t inOther = 0, inPlain = 0;
     for (Value image : images)
-      if (has(image))
+      if (has(image) || readsTurned(op, image))
         inOther += getByteSize(typeOf(image));
       else if (!liesTheSame(image))
         inPlain += getByteSize(typeOf(image));
@@ -232,11 +259,13 @@ struct Chosen {
       double &sum = worth[regions.getLeaderValue(op)];
       sum += gainOf(op);
       for (Value image : imagesOf(op))
-        if (!has(image) && !isReordered(image))
+        if (readsTurned(op, image))
+          sum += costOf(image, op);
+        else if (!has(image) && !isReordered(image))
           sum -= costOf(image, op);
       bool isReadPlain = llvm::any_of(op->getUses(), [&](OpOperand &use) {
-        return !isReorder(use) && !isOfAllElements(use) && !ops.contains(use.getOwner()) &&
-               !isBorder(use.getOwner());
+        return !isReorder(use) && !isOfAllElements(use) && !sumOfChannels(use) &&
+               !ops.contains(use.getOwner()) && !isBorder(use.getOwner());
       });
       if (isReadPlain)
         sum -= costOf(op->getResult(0), op);
@@ -299,6 +328,10 @@ struct Rewriter {
     Operation *again;
     if (auto conv = dyn_cast<ConvOp>(op)) {
       again = makeConvolution(conv);
+    } else if (auto index = dyn_cast<MaxPoolIndexOp>(op)) {
+      return makeWindows(index);
+    } else if (auto spread = dyn_cast<PoolSpreadOp>(op)) {
+      return makeWindows(spread);
     } else {
       again = cloneWith(op, [&](unsigned i, Value value) {
         bool stays = (isa<BatchNormOp, PadOp>(op) && i > 0);
@@ -320,10 +353,50 @@ struct Rewriter {
     return copy;
   }
 
+  /// With the channels as one more dimension of the images, of windows of one.
+  template <typename Op>
+  Operation *makeWindows(Op op) {
+    const int64_t rank = rankOf(op.getResult());
+    auto withChannels = [&](ArrayRef<int64_t> shape) {
+      Shape more = permuted(shape, toChannelsLast(rank));
+      more.insert(more.begin() + 1, 1);
+      return more;
+    };
+    auto copy = cast<Op>(cloneWith(op, [&](unsigned, Value value) {
+      return reorder.reshape(op, inLast(op, value, rank), withChannels(typeOf(value).getShape()));
+    }));
+    auto more = [](ArrayRef<int64_t> sizes, int64_t one) {
+      Shape longer(sizes);
+      longer.push_back(one);
+      return longer;
+    };
+    copy.setWindow(more(op.getWindow(), 1));
+    copy.setStrides(more(op.getStrides(), 1));
+    copy.setDilations(more(op.getDilations(), 1));
+    copy.setPadsLow(more(op.getPadsLow(), 0));
+    copy.setPadsHigh(more(op.getPadsHigh(), 0));
+    if constexpr (std::is_same_v<Op, PoolSpreadOp>)
+      copy.setSizes(more(op.getSizes(), op.getType().getDimSize(1)));
+    ArrayRef<int64_t> shape = op.getType().getShape();
+    copy.getResult().setType(op.getType().clone(withChannels(shape)));
+    return reorder.reshape(op, copy, permuted(shape, toChannelsLast(rank))).getDefiningOp();
+  }
+
+  /// The filter, which in ways back is another image in an order of its own: straight from the form
+  /// that this has now.
+  Value filterOf(ConvOp conv) {
+    auto turn = conv.getFilter().getDefiningOp<TransposeOp>();
+    Value made = turn ? last.lookup(turn.getInput()) : Value();
+    if (!made)
+      return conv.getFilter();
+    return reorder.permute(
+        conv, made, permuted(toChannelsFirst(rankOf(made)), turn.getPermutation()), "/turned");
+  }
+
   Operation *makeConvolution(ConvOp conv) {
     PadOp pad = bordersOf(conv);
     Value image = inLast(conv, imageOf(conv), rankOf(conv.getInput()));
-    Value filter = reorder.packFilter(conv, conv.getFilter(), chosen.panels[conv]);
+    Value filter = reorder.packFilter(conv, filterOf(conv), chosen.panels[conv]);
     auto copy =
         cast<ConvOp>(cloneWith(conv, [&](unsigned i, Value) { return i ? filter : image; }));
     copy.setLayout(ImageLayout::NHWC);
@@ -375,6 +448,10 @@ struct Rewriter {
         joinTranspose(turn, made);
       else if (isOfAllElements(use))
         use.set(made);
+      else if (ReduceSumOp sum = sumOfChannels(use)) {
+        use.set(made);
+        sum.setAxes(llvm::to_vector(llvm::seq<int64_t>(0, rankOf(made) - 1)));
+      }
     }
     if (old.use_empty())
       return;
@@ -400,6 +477,10 @@ struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> 
     auto isWanted = [&](Operation *op) { return isOurs(targets, op); };
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       func.walk([&](ConvTransposeOp op) {
+        if (isWanted(op))
+          replaceByConvolution(op);
+      });
+      func.walk([&](ConvFilterGradOp op) {
         if (isWanted(op))
           replaceByConvolution(op);
       });

@@ -143,6 +143,9 @@ Value Reorder::permute(Operation *like, Value value, ArrayRef<int64_t> permutati
   Shape shape = permuted(shapeOf(value), permutation);
   if (movesNothing(shapeOf(value), permutation))
     return reshape(like, value, shape);
+  // One reorder instead of two.
+  if (auto first = value.getDefiningOp<TransposeOp>())
+    return permute(like, first.getInput(), permuted(first.getPermutation(), permutation), suffix);
   ElementsAttr elements = getConstantElements(value);
   if (Value constant = constantLike(value, builder.getDenseI64ArrayAttr(permutation),
                                     [&] { return permuteConstant(elements, permutation); }))
@@ -225,5 +228,16 @@ Value Reorder::packFilter(Operation *like, Value filter, int64_t panel) {
   order.append({2, 1});
   if (together > 1)
     order.push_back(3);
-  return permute(like, reshape(like, filter, split), order, "/filter");
+  auto turn = filter.getDefiningOp<TransposeOp>();
+  if (!turn || together > 1)
+    return permute(like, reshape(like, filter, split), order, "/filter");
+  // What stands in another order is split there, and turned once.
+  ArrayRef<int64_t> from = turn.getPermutation();
+  Shape image(shapeOf(turn.getInput()));
+  image[from[0]] /= panel;
+  image.insert(image.begin() + from[0] + 1, panel);
+  Shape direct = llvm::map_to_vector(order, [&](int64_t d) {
+    return d < 2 ? from[0] + d : from[d - 1] + (from[d - 1] > from[0] ? 1 : 0);
+  });
+  return permute(like, reshape(like, turn.getInput(), image), direct, "/filter");
 }

@@ -6,7 +6,8 @@
 //   result [n, s... o, q...] -> [n, q s..., o], less the pads
 //
 // No term is wasted. With other windows some channels would have terms of zero, which are not what
-// an infinite pixel has there; those read the image with zeros between its pixels.
+// an infinite pixel has there; those read the image with zeros between its pixels. Without a stride
+// it is the convolution with the filter turned round.
 
 #include "Transposed.h"
 
@@ -33,12 +34,14 @@ struct Blocks {
   int64_t blocks(size_t dim) const { return input[dim + 2] + window(dim) - 1; }
   bool isCut(size_t dim) const { return result[dim + 2] != blocks(dim) * strides[dim]; }
 
-  bool suits() {
+  bool isPlain() {
     auto type = op.getType();
-    if (!type.getElementType().isF32() || !type.hasStaticShape() || type.getNumElements() == 0 ||
-        !op.getInput().getType().hasStaticShape() || !op.getFilter().getType().hasStaticShape() ||
-        op.getInput().getType().getNumElements() == 0 || op.getGroups() != 1)
-      return false;
+    return type.getElementType().isF32() && type.hasStaticShape() && type.getNumElements() != 0 &&
+           op.getInput().getType().hasStaticShape() && op.getFilter().getType().hasStaticShape() &&
+           op.getInput().getType().getNumElements() != 0 && op.getGroups() == 1;
+  }
+
+  bool suits() {
     bool strided = false;
     for (size_t i = 0; i < spatial; ++i) {
       if (op.getDilations()[i] != 1 || filter[i + 2] % strides[i] != 0 ||
@@ -50,6 +53,44 @@ struct Blocks {
   }
 };
 } // namespace
+
+/// Of strides of 1: the filter read backwards, with what the window reaches over the ends as
+/// border.
+/// Of few channels what is transposed has vectors along the image, without a packed filter.
+static bool replaceByTurned(ConvTransposeOp op) {
+  constexpr int64_t leastChannels = 16;
+  ArrayRef<int64_t> filter = op.getFilter().getType().getShape();
+  if (filter[1] < leastChannels)
+    return false;
+  Shape low, high, order{1, 0}, starts{0, 0}, steps{1, 1};
+  for (size_t i = 0; i < op.getStrides().size(); ++i) {
+    const int64_t reach = op.getDilations()[i] * (filter[i + 2] - 1);
+    low.push_back(reach - op.getPadsLow()[i]);
+    high.push_back(reach - op.getPadsHigh()[i] + op.getOutputPads()[i]);
+    if (op.getStrides()[i] != 1 || low.back() < 0 || high.back() < 0)
+      return false;
+    order.push_back(i + 2);
+    starts.push_back(filter[i + 2] - 1);
+    steps.push_back(-1);
+  }
+  OpBuilder b(op);
+  Reorder reorder(b);
+  Value turned = reorder.permute(op, op.getFilter(), order, "/turned");
+  if (llvm::any_of(filter.drop_front(2), [](int64_t size) { return size != 1; })) {
+    auto type = cast<RankedTensorType>(turned.getType());
+    auto backwards =
+        SliceOp::create(b, op.getLoc(), type, turned, b.getDenseI64ArrayAttr(starts),
+                        b.getDenseI64ArrayAttr(type.getShape()), b.getDenseI64ArrayAttr(steps));
+    placeLike(op, backwards, "/backwards");
+    turned = backwards;
+  }
+  auto conv = ConvOp::create(b, op.getLoc(), op.getType(), op.getInput(), turned, op.getStrides(),
+                             low, high, op.getDilations(), /*groups=*/1);
+  conv->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  op.replaceAllUsesWith(conv.getResult());
+  op.erase();
+  return true;
+}
 
 static Value makeFilter(const Blocks &of, OpBuilder &b, Reorder &reorder) {
   Shape split{of.filter[0], of.filter[1]}, order, flat{of.filter[1], of.filter[0]};
@@ -93,7 +134,7 @@ static Value makeBlocks(const Blocks &of, Value filter, OpBuilder &b) {
 
 void gantry::replaceByConvolution(ConvTransposeOp op) {
   Blocks of{op};
-  if (!of.suits())
+  if (!of.isPlain() || replaceByTurned(op) || !of.suits())
     return;
   OpBuilder b(op);
   Reorder reorder(b);
@@ -125,5 +166,51 @@ void gantry::replaceByConvolution(ConvTransposeOp op) {
     image = box;
   }
   op.replaceAllUsesWith(reorder.permute(op, image, toChannelsFirst(rank), "/channels_first"));
+  op.erase();
+}
+
+// The gradient of a filter is a convolution, too, of images and channels in each other's place:
+//
+//   input [c, n, spatial...], filter: the cotangent, [o, n, spatial...], result [c, o, window...]
+//
+// Its strides are the dilations, and the other way round.
+void gantry::replaceByConvolution(ConvFilterGradOp op) {
+  constexpr int64_t leastChannels = 8; // side by side in vectors
+  RankedTensorType image = op.getInput().getType(), cotangent = op.getCotangent().getType(),
+                   result = op.getType();
+  auto isKnown = [](RankedTensorType type) {
+    return type.hasStaticShape() && type.getNumElements() != 0;
+  };
+  if (!result.getElementType().isF32() || !isKnown(image) || !isKnown(cotangent) ||
+      !isKnown(result) || op.getGroups() != 1 || cotangent.getDimSize(1) < leastChannels)
+    return;
+  Shape order{1, 0}, high, shape{image.getDimSize(1), cotangent.getDimSize(1)};
+  for (int64_t i = 0; i + 2 < image.getRank(); ++i) {
+    const int64_t window = op.getWindow()[i], stride = op.getStrides()[i],
+                  dilation = op.getDilations()[i], low = op.getPadsLow()[i],
+                  reach = stride * (cotangent.getDimSize(i + 2) - 1) + 1;
+    // Just enough for the window; what the last places do not reach gives more.
+    high.push_back(
+        std::max<int64_t>(dilation * (window - 1) + reach - image.getDimSize(i + 2) - low, 0));
+    shape.push_back((image.getDimSize(i + 2) + low + high.back() - reach) / dilation + 1);
+    order.push_back(i + 2);
+  }
+  OpBuilder b(op);
+  Reorder reorder(b);
+  Value sums = ConvOp::create(b, op.getLoc(), result.clone(shape),
+                              reorder.permute(op, op.getInput(), order, "/images"),
+                              reorder.permute(op, op.getCotangent(), order, "/places"),
+                              op.getDilations(), op.getPadsLow(), high, op.getStrides(),
+                              /*groups=*/1);
+  sums.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  Shape wanted = permuted(result.getShape(), order);
+  if (shape != wanted) {
+    auto box = SliceOp::create(
+        b, op.getLoc(), result.clone(wanted), sums, b.getDenseI64ArrayAttr(Shape(shape.size(), 0)),
+        b.getDenseI64ArrayAttr(wanted), b.getDenseI64ArrayAttr(Shape(shape.size(), 1)));
+    placeLike(op, box, "/box");
+    sums = box;
+  }
+  op.replaceAllUsesWith(reorder.permute(op, sums, order, "/filter"));
   op.erase();
 }
