@@ -9,7 +9,7 @@ import types
 
 _OPS = "gantry.ops has every op"
 LAYERS = "layers, losses and metrics are gantry.nn, gantry.losses and gantry.metrics"
-GRADIENTS = "gradients are gantry.grad, value_and_grad and vjp, of functions"
+GRADIENTS = "gradients are gantry.grad, value_and_grad, vjp and jvp, of functions"
 OPTIMISERS = "optimizers are gantry.optim, and gantry.Trainer is the loop around them"
 DATA = "data sets are a part of training, gantry.data, which is not there yet; arrays come of gantry.array"
 MIRRORS = "mirrored variables are a part of training, gantry.Mirrored, which is not there yet; gantry.compile(..., " \
