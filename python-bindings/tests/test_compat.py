@@ -48,7 +48,7 @@ MISSING = (
     ("from gantry.compat.flax import linen as nn", "gantry.compat has no 'flax': layers"),
     ("from gantry.compat import d2l", "gantry.compat has no 'd2l': the book's classes are a part of training"),
     ("from gantry.compat import tensorflow as tf", "gantry.compat has no 'tensorflow': it is called tf"),
-    ("import gantry as gt; gt.linearize", "gantry has no 'linearize': gradients are gantry.grad"),
+    ("import gantry as gt; gt.checkpoint", "gantry has no 'checkpoint': gradients are gantry.grad"),
     ("import gantry as gt; gt.Mirrored()", "gantry has no 'Mirrored': mirrored variables are a part of training"),
     ("from gantry.data import Dataset", "gantry has no 'data': data sets are a part of training"),
     ("import gantry as gt; gt.cuda.device_count()", "gantry has no 'cuda': gantry.num_gpus"),

@@ -47,7 +47,7 @@ _SAID = {
          (("tensorflow", "tensorflow1"), "it is called tf"), (("pytorch",), "it is called torch"), (("mxnet",), "it is called mx")),
 }
 # Of gantry itself.
-OWN = ((("data",), DATA), (("Mirrored", "Towers"), MIRRORS), (("jvp", "hvp", "gradient", "no_grad", "checkpoint", "custom_gradient"), GRADIENTS),
+OWN = ((("data",), DATA), (("Mirrored", "Towers"), MIRRORS), (("gradient", "no_grad", "checkpoint", "custom_gradient"), GRADIENTS),
        (("cuda",), "gantry.num_gpus and gantry.memory tell of GPUs; gantry.compat.torch has PyTorch's names"))
 # Of arrays, by whatever library's name.
 ARRAY = ((("attach_grad", "grad", "backward", "requires_grad", "requires_grad_", "detach"), GRADIENTS),
