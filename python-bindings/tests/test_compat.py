@@ -16,7 +16,7 @@ MISSING = (
     ("from gantry.compat.tf.keras import *", "gantry.compat.tf has no 'keras': layers"),
     ("import gantry.compat.tf.keras.layers as layers", "gantry.compat.tf has no 'keras': layers"),
     ("from gantry.compat import tf; tf.GradientTape()", "gantry.compat.tf has no 'GradientTape': gradients are gantry.grad, "
-     "value_and_grad and vjp"),
+     "value_and_grad, vjp and jvp"),
     ("from gantry.compat import tf; tf.distribute.MirroredStrategy()", "has no 'distribute': mirrored variables are a part of training, "
      "gantry.Mirrored, which is not there yet; gantry.compile(..., replicate=[...]) splits a batch among devices today"),
     ("from gantry.compat import tf; tf.data.Dataset", "has no 'data': data sets are a part of training, gantry.data"),
@@ -48,7 +48,7 @@ MISSING = (
     ("from gantry.compat.flax import linen as nn", "gantry.compat has no 'flax': layers"),
     ("from gantry.compat import d2l", "gantry.compat has no 'd2l': the book's classes are a part of training"),
     ("from gantry.compat import tensorflow as tf", "gantry.compat has no 'tensorflow': it is called tf"),
-    ("import gantry as gt; gt.jvp", "gantry has no 'jvp': gradients are gantry.grad"),
+    ("import gantry as gt; gt.checkpoint", "gantry has no 'checkpoint': gradients are gantry.grad"),
     ("import gantry as gt; gt.Mirrored()", "gantry has no 'Mirrored': mirrored variables are a part of training"),
     ("from gantry.data import Dataset", "gantry has no 'data': data sets are a part of training"),
     ("import gantry as gt; gt.cuda.device_count()", "gantry has no 'cuda': gantry.num_gpus"),
