@@ -17,7 +17,8 @@ using utils::IteratorType;
 // Filters
 //===----------------------------------------------------------------------===//
 
-/// One sum for each element of the filter, over the images and then the places of each.
+/// One sum for each element of the filter, over the images and then the places of each; in f32 the
+/// other way round, as the convolution has it that CPUs make of it.
 static Value lowerConvFilterGrad(ConvFilterGradOp op, ConvFilterGradOp::Adaptor in, Emitter &b) {
   const int64_t groups = op.getGroups();
   Value image = splitGroups(b, in.getInput(), 1, groups);
@@ -30,8 +31,11 @@ static Value lowerConvFilterGrad(ConvFilterGradOp op, ConvFilterGradOp::Adaptor 
   llvm::append_range(shape, op.getWindow());
   SmallVector<AffineExpr> filterAt =
       llvm::map_to_vector(shape, [&](int64_t size) { return loops.parallel(size); });
+  const bool placesFirst = elementOf(in.getInput()).isF32();
+  SmallVector<AffineExpr> place = placesFirst ? loops.reductions(out) : SmallVector<AffineExpr>();
   AffineExpr n = loops.reduction(shapeOf(image)[0]);
-  SmallVector<AffineExpr> place = loops.reductions(out);
+  if (!placesFirst)
+    place = loops.reductions(out);
   SmallVector<AffineExpr> imageAt{n, filterAt[0], filterAt[2]},
       cotangentAt{n, filterAt[0], filterAt[1]};
   for (size_t i = 0; i < out.size(); ++i) {
