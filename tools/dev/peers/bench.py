@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-import cases
+import peer_cases
 import measuring
 import onnx
 
@@ -162,16 +162,16 @@ def main():
     options = parser.parse_args()
     bench = Bench(options)
 
-    known = list(dict.fromkeys(case for model in options.models for case in cases.of_model(model)))
-    products = [case for case in known if isinstance(case, cases.Product)]
-    convolutions = [case for case in known if isinstance(case, cases.Convolution)]
+    known = list(dict.fromkeys(case for model in options.models for case in peer_cases.of_model(model)))
+    products = [case for case in known if isinstance(case, peer_cases.Product)]
+    convolutions = [case for case in known if isinstance(case, peer_cases.Convolution)]
     parts = {}
     for name, found in (("products of the models", products), ("convolutions of the models", convolutions)):
         parts[f"{name}, hot"] = [bench.measure(case, 1) for case in found]
         cold = [(case, copies_when_cold(case)) for case in found]
         parts[f"{name}, cold"] = [bench.measure(case, copies) for case, copies in cold if copies]
     parts[f"{options.random} sizes drawn at random, seed {options.seed}, hot"] = [
-        bench.measure(case, 1) for case in cases.drawn(options.random, options.seed)]
+        bench.measure(case, 1) for case in peer_cases.drawn(options.random, options.seed)]
 
     result = {"machine": measuring.machine(), "threads": options.threads, "peak": bench.peak, "versions": bench.versions(),
               "date": datetime.date.today().isoformat(), "rounds": options.rounds, "load": os.getloadavg()[0],

@@ -15,28 +15,28 @@ import modes
 HAS_ONNX = importlib.util.find_spec("onnx") is not None
 if HAS_ONNX:
     import bench
-    import cases
+    import peer_cases
 
 
 @unittest.skipUnless(HAS_ONNX, "the module onnx is missing; apt-get install python3-onnx")
 class BenchPeersTest(unittest.TestCase):
     def test_drawn_sizes_are_the_same_every_time_and_can_be_computed(self):
-        drawn = list(cases.drawn(200, 1))
-        self.assertEqual(drawn, list(cases.drawn(200, 1)))
-        self.assertNotEqual(drawn, list(cases.drawn(200, 2)))
+        drawn = list(peer_cases.drawn(200, 1))
+        self.assertEqual(drawn, list(peer_cases.drawn(200, 1)))
+        self.assertNotEqual(drawn, list(peer_cases.drawn(200, 2)))
         for case in drawn:
             self.assertGreater(case.flops(), 0, case)
 
     def test_a_line_holds_all_that_a_peer_needs(self):
-        self.assertEqual(cases.Product(2, 3, 4).line(), "product 2 3 4")
-        conv = cases.Convolution(1, 8, 10, 12, 16, 3, 2, 1, 4)
+        self.assertEqual(peer_cases.Product(2, 3, 4).line(), "product 2 3 4")
+        conv = peer_cases.Convolution(1, 8, 10, 12, 16, 3, 2, 1, 4)
         self.assertEqual(conv.line(), "conv 1 8 10 12 16 3 2 1 4")
         self.assertEqual(conv.result(), (1, 16, 5, 6))
         self.assertEqual(conv.flops(), 2 * 16 * 5 * 6 * 9 * 2)
         self.assertEqual(conv.weights(), 16 * 2 * 9)
 
     def test_a_model_has_as_many_ops_as_it_is_asked_for(self):
-        conv = cases.Convolution(1, 8, 10, 12, 16, 3, 2, 1, 4)
+        conv = peer_cases.Convolution(1, 8, 10, 12, 16, 3, 2, 1, 4)
         for last in (False, True):
             graph = conv.onnx(3, channels_last=last).graph
             self.assertEqual([node.op_type for node in graph.node].count("Conv"), 3)
@@ -45,8 +45,8 @@ class BenchPeersTest(unittest.TestCase):
                              [1, 5, 6, 16] if last else [1, 16, 5, 6])
 
     def test_cold_needs_weights_that_no_cache_holds(self):
-        self.assertIsNone(bench.copies_when_cold(cases.Product(4, 16, 16)))
-        case = cases.Product(4, 1024, 4096)
+        self.assertIsNone(bench.copies_when_cold(peer_cases.Product(4, 16, 16)))
+        case = peer_cases.Product(4, 1024, 4096)
         self.assertGreaterEqual(bench.copies_when_cold(case) * 4 * case.weights(), bench.COLD_BYTES)
 
     def test_the_page_shows_the_slowest(self):
