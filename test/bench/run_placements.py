@@ -5,7 +5,8 @@ Draws rows of its 192 configurations and random graphs. Of each the plan of --pl
 - its outputs are the bytes of the plan on one device,
 - the virtual clock is within 1 % of the prediction,
 - copies are counted as planned (the tool compares them itself),
-- the peak of each GPU's memory, as the runtime counts it, is what the plan says, and within the limit.
+- the peak of each GPU's memory, as the runtime counts it, is what the plan says, whose arenas are rounded up to 64 bytes, and
+  within the limit.
 
 Usage: run_placements.py --build-dir BUILD [--count N] [--seed N] [--models NAME,...] [--graphs N]
 Prints a row for each; exit status 1 when one of the four does not hold. A plan that is not found is a fault too.
@@ -27,6 +28,7 @@ import cases
 import placement_graphs
 
 OFF = 0.01  # of the prediction
+ROUNDED = 3 * 64  # bytes: constants, variables and transient values
 UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9}
 PEAKS = """
 import sys, numpy as np, gantry as gt
@@ -86,7 +88,7 @@ def check(tool, case, alone):
         faults.append("CLOCK")
     if "copies counted as planned" not in said and told["copies"]:
         faults.append("COPIES")
-    if used != planned or (limit and max(used) > limit):
+    if any(not 0 <= said - counted < ROUNDED for said, counted in zip(planned, used)) or (limit and max(used) > limit):
         faults.append(f"MEMORY {used} of {planned}, limit {limit}")
     return faults, f"{row}  {told['predicted_seconds'] * 1e3:9.3f} ms  clock {off * 100:+.2f} %  used {' '.join(map(str, used))}"
 
