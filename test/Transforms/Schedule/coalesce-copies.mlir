@@ -100,3 +100,29 @@ plan.func @links inputs [#plan.binding<"x" : tensor<4xf32> on @d1>, #plan.bindin
   }
   plan.copy %x to %e on @d2 queue 3 "e" at ""
 }
+
+// -----
+
+// What comes behind a transfer starts earlier, and stands where it starts: what lives when is read off the order.
+// CHECK-LABEL: plan.func @earlier
+// CHECK: plan.copy %{{.*}}, %{{.*}} to
+// CHECK: plan.launch {{.*}} "first"
+// CHECK: plan.copy {{.*}} "c"
+// CHECK: plan.launch {{.*}} "second"
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 flops 1.0e+9
+plan.link @d0 to @d1 bandwidth 64.0 latency 1.0
+plan.func @earlier inputs [#plan.binding<"x" : tensor<16xf32> on @d0>, #plan.binding<"y" : tensor<4xf32> on @d0>] outputs [] {
+  %x = plan.input 0 size 64
+  %y = plan.input 1 size 16
+  %a1 = plan.buffer size 16 on @d1 "a" : tensor<4xf32>
+  %b1 = plan.buffer size 16 on @d1 "b" : tensor<4xf32>
+  %c1 = plan.buffer size 64 on @d1 "c" : tensor<16xf32>
+  %u = plan.buffer size 16 on @d1 "u" : tensor<4xf32>
+  %v = plan.buffer size 16 on @d1 "v" : tensor<4xf32>
+  plan.copy %y to %a1 on @d1 queue 1 "a" at ""
+  plan.launch @k() -> (%u) items 1 grain 1 flops 2000000000 on @d1 "first" [] at ""
+  plan.copy %y to %b1 on @d1 queue 1 "b" at ""
+  plan.launch @k() -> (%v) items 1 grain 1 flops 1000000000 on @d1 "second" [] at ""
+  plan.copy %x to %c1 on @d1 queue 1 "c" at ""
+}
