@@ -1,7 +1,6 @@
 #include "Options.h"
 
 #include "gantry/Support/Bytes.h"
-#include "gantry/Support/Names.h"
 #include "gantry/Support/Version.h"
 
 #include "UsageErrors.h"
@@ -10,7 +9,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 
 using namespace gantry;
 using namespace gantry::memplan;
@@ -60,8 +58,7 @@ void declare(CLI::App &app, Options &options) {
            name,
            [=](const std::string &text) {
              if (!parse(text))
-               throw CLI::ValidationError(std::string(name) + " does not take '" + printable(text) +
-                                          "'");
+               throw CLI::ValidationError(tool::doesNotTake(name, text));
            },
            help)
         ->option_text(metavar);
@@ -108,15 +105,7 @@ std::optional<Options> gantry::memplan::parseOptions(int argc, char **argv, int 
   app.set_version_flag("--version", "gantry-memplan " GANTRY_VERSION_STRING);
   app.footer(footer);
   declare(app, options);
-  try {
-    app.parse(argc, argv);
-    return options;
-  } catch (const CLI::Success &asked) { // --help, --version
-    *status = app.exit(asked);
-  } catch (const CLI::ParseError &error) {
-    std::fprintf(stderr, "gantry-memplan: error: %s; see gantry-memplan --help\n",
-                 tool::describeUsageError(app, error, {argv + 1, argv + argc}).c_str());
-    *status = exitUsage;
-  }
-  return std::nullopt;
+  if (!tool::parseOrTell(app, argc, argv, status))
+    return std::nullopt;
+  return options;
 }

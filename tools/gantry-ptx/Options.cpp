@@ -1,7 +1,6 @@
 #include "Options.h"
 
 #include "gantry/Support/Bytes.h"
-#include "gantry/Support/Names.h"
 #include "gantry/Support/Version.h"
 
 #include "UsageErrors.h"
@@ -9,7 +8,6 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
-#include <cstdio>
 
 using namespace gantry;
 using namespace gantry::ptx;
@@ -85,8 +83,7 @@ struct Command {
             [=](const std::vector<std::string> &texts) {
               for (const std::string &text : texts)
                 if (!parse(text))
-                  throw CLI::ValidationError(std::string(name) + " does not take '" +
-                                             printable(text) + "'");
+                  throw CLI::ValidationError(gantry::tool::doesNotTake(name, text));
             },
             help)
         ->option_text(metavar)
@@ -176,16 +173,8 @@ std::optional<Options> gantry::ptx::tool::parseOptions(int argc, char **argv, in
       addCommand(app, options, "run",
                  "runs a kernel; prints the buffers that it changed, its faults, and what it did"),
       options);
-  try {
-    app.parse(argc, argv);
-    options.command = app.get_subcommands().front()->get_name();
-    return options;
-  } catch (const CLI::Success &asked) { // --help, --version
-    *status = app.exit(asked);
-  } catch (const CLI::ParseError &error) {
-    std::fprintf(stderr, "gantry-ptx: error: %s; see gantry-ptx --help\n",
-                 gantry::tool::describeUsageError(app, error, {argv + 1, argv + argc}).c_str());
-    *status = exitUsage;
-  }
-  return std::nullopt;
+  if (!gantry::tool::parseOrTell(app, argc, argv, status))
+    return std::nullopt;
+  options.command = app.get_subcommands().front()->get_name();
+  return options;
 }

@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
+
 namespace gantry::tool {
 
 namespace {
@@ -85,6 +87,25 @@ std::string describeUsageError(const CLI::App &app, const CLI::ParseError &error
     if (is(CLI::ExitCodes::ArgumentMismatch))
       return describeMismatch(*option, name, text);
   return text;
+}
+
+std::string doesNotTake(const std::string &flag, const std::string &value) {
+  return flag + " does not take '" + printable(value) + "'";
+}
+
+bool parseOrTell(CLI::App &app, int argc, char **argv, int *status) {
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::Success &asked) { // --help, --version
+    *status = app.exit(asked);
+  } catch (const CLI::ParseError &error) {
+    const std::string name = app.get_name();
+    std::fprintf(stderr, "%s: error: %s; see %s --help\n", name.c_str(),
+                 describeUsageError(app, error, {argv + 1, argv + argc}).c_str(), name.c_str());
+    *status = 2;
+  }
+  return false;
 }
 
 } // namespace gantry::tool
