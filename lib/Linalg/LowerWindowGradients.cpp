@@ -174,7 +174,8 @@ struct MaxPoolIndexLowering {
   Places places;
   Value image;
   Shape out;
-  Type element = elementOf(image), wide = computeType(element), stored;
+  Type stored; ///< of a place
+  Type wide = computeType(elementOf(image));
 
   /// Every element of a window is an operand, or read where it is clamped into the image.
   Value write(Emitter &b) {
@@ -228,7 +229,7 @@ struct MaxPoolIndexLowering {
     Value none = b.integer(places.count(), b.getI32Type());
     Value best = b.filled(out, b.lowest(wide, false)), first = b.filled(out, none);
     WindowLoops window(b, out, places.window);
-    Operand sizes = window.sizesOperand(b, element);
+    Operand sizes = window.sizesOperand(b, elementOf(image));
     AffineMap result = window.loops.map(b.dims(0, out.size()));
     auto generic = linalg::GenericOp::create(
         b, TypeRange{best.getType(), first.getType()}, ValueRange{sizes.value},
@@ -254,8 +255,7 @@ static Value lowerMaxPoolIndex(MaxPoolIndexOp op, MaxPoolIndexOp::Adaptor in, Em
   Type stored = signless(op.getType().getElementType());
   if (ShapedType::getNumElements(out) == 0 || ShapedType::getNumElements(image) == 0)
     return b.filled(out, b.integer(places.count(), stored));
-  MaxPoolIndexLowering lowering{places, in.getInput(), Shape(out)};
-  lowering.stored = stored;
+  MaxPoolIndexLowering lowering{places, in.getInput(), Shape(out), stored};
   return places.count() <= kMostWritten ? lowering.write(b) : lowering.loop(b);
 }
 

@@ -12,7 +12,8 @@ namespace gantry {
 /// An op in the plan for one kind of device.
 struct PlannedOp {
   bool isAtLoad = false; ///< of what runs when the plan is loaded
-  /// What the launches take of which it is the last op, by logical device; empty: none.
+  /// What the launches take of which it is the last op, and its moves within the device, by logical
+  /// device; empty: none.
   std::vector<double> seconds;
   uint32_t bytesWith = noBuffer; ///< its results lie in the bytes of a buffer of that number
   bool isPart = false;           ///< of a whole that is joined or cut
@@ -52,8 +53,8 @@ public:
   /// `planned` is the plan of `module`.
   PlannedTimes(const MachineModel &machine, mlir::ModuleOp module, mlir::ModuleOp planned);
 
-  /// Seconds that the ops take together on the device: launches that end with one of them. Nothing
-  /// where the plan has one of them elsewhere.
+  /// Seconds that the ops take together on the device, as in PlannedOp; 0 for what the plan makes
+  /// no command of. Nothing where it has one of them elsewhere.
   std::optional<double> secondsOf(llvm::StringRef function, llvm::ArrayRef<mlir::Operation *> ops,
                                   uint32_t device) const;
 

@@ -19,6 +19,37 @@ using namespace gantry;
 
 using Shape = SmallVector<int64_t>;
 
+/// Whether all are of f32, with sizes that are known and elements.
+static bool areImages(std::initializer_list<RankedTensorType> types) {
+  return llvm::all_of(types, [](RankedTensorType type) {
+    return type.getElementType().isF32() && type.hasStaticShape() && type.getNumElements() != 0;
+  });
+}
+
+/// What `sizes` say of the value, in the place of a part of `op`.
+static Value slice(Operation *op, Value value, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes,
+                   ArrayRef<int64_t> steps, StringRef suffix) {
+  OpBuilder b(op);
+  auto made = SliceOp::create(b, op->getLoc(), cast<RankedTensorType>(value.getType()).clone(sizes),
+                              value, b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(sizes),
+                              b.getDenseI64ArrayAttr(steps));
+  placeLike(op, made, suffix);
+  return made;
+}
+
+/// A filter read backwards along its window.
+static Value turn(Operation *op, Value filter) {
+  ArrayRef<int64_t> sizes = cast<RankedTensorType>(filter.getType()).getShape();
+  Shape starts(sizes.size(), 0), steps(sizes.size(), 1);
+  bool isOne = true;
+  for (size_t i = 2; i < sizes.size(); ++i) {
+    starts[i] = sizes[i] - 1;
+    steps[i] = -1;
+    isOne &= sizes[i] == 1;
+  }
+  return isOne ? filter : slice(op, filter, starts, sizes, steps, "/backwards");
+}
+
 namespace {
 struct Blocks {
   ConvTransposeOp op;
@@ -33,13 +64,6 @@ struct Blocks {
   /// Blocks of the result with its pads.
   int64_t blocks(size_t dim) const { return input[dim + 2] + window(dim) - 1; }
   bool isCut(size_t dim) const { return result[dim + 2] != blocks(dim) * strides[dim]; }
-
-  bool isPlain() {
-    auto type = op.getType();
-    return type.getElementType().isF32() && type.hasStaticShape() && type.getNumElements() != 0 &&
-           op.getInput().getType().hasStaticShape() && op.getFilter().getType().hasStaticShape() &&
-           op.getInput().getType().getNumElements() != 0 && op.getGroups() == 1;
-  }
 
   bool suits() {
     bool strided = false;
@@ -56,13 +80,13 @@ struct Blocks {
 
 /// Of strides of 1: the filter read backwards, with what the window reaches over the ends as
 /// border.
-/// Of few channels what is transposed has vectors along the image, without a packed filter.
 static bool replaceByTurned(ConvTransposeOp op) {
+  // Of fewer, what is transposed has vectors along the image, without a packed filter.
   constexpr int64_t leastChannels = 16;
   ArrayRef<int64_t> filter = op.getFilter().getType().getShape();
   if (filter[1] < leastChannels)
     return false;
-  Shape low, high, order{1, 0}, starts{0, 0}, steps{1, 1};
+  Shape low, high, order{1, 0};
   for (size_t i = 0; i < op.getStrides().size(); ++i) {
     const int64_t reach = op.getDilations()[i] * (filter[i + 2] - 1);
     low.push_back(reach - op.getPadsLow()[i]);
@@ -70,20 +94,10 @@ static bool replaceByTurned(ConvTransposeOp op) {
     if (op.getStrides()[i] != 1 || low.back() < 0 || high.back() < 0)
       return false;
     order.push_back(i + 2);
-    starts.push_back(filter[i + 2] - 1);
-    steps.push_back(-1);
   }
   OpBuilder b(op);
   Reorder reorder(b);
-  Value turned = reorder.permute(op, op.getFilter(), order, "/turned");
-  if (llvm::any_of(filter.drop_front(2), [](int64_t size) { return size != 1; })) {
-    auto type = cast<RankedTensorType>(turned.getType());
-    auto backwards =
-        SliceOp::create(b, op.getLoc(), type, turned, b.getDenseI64ArrayAttr(starts),
-                        b.getDenseI64ArrayAttr(type.getShape()), b.getDenseI64ArrayAttr(steps));
-    placeLike(op, backwards, "/backwards");
-    turned = backwards;
-  }
+  Value turned = turn(op, reorder.permute(op, op.getFilter(), order, "/turned"));
   auto conv = ConvOp::create(b, op.getLoc(), op.getType(), op.getInput(), turned, op.getStrides(),
                              low, high, op.getDilations(), /*groups=*/1);
   conv->setDiscardableAttrs(op->getDiscardableAttrDictionary());
@@ -92,30 +106,20 @@ static bool replaceByTurned(ConvTransposeOp op) {
   return true;
 }
 
-static Value makeFilter(const Blocks &of, OpBuilder &b, Reorder &reorder) {
+static Value makeFilter(const Blocks &of, Reorder &reorder) {
   Shape split{of.filter[0], of.filter[1]}, order, flat{of.filter[1], of.filter[0]};
-  Shape starts{0, 0}, steps{1, 1};
   for (size_t i = 0; i < of.spatial; ++i) {
     split.append({of.window(i), of.strides[i]});
     order.push_back(2 * i + 3);
     flat[0] *= of.strides[i];
     flat.push_back(of.window(i));
-    starts.push_back(of.window(i) - 1);
-    steps.push_back(-1);
   }
   order.append({1, 0});
   for (size_t i = 0; i < of.spatial; ++i)
     order.push_back(2 * i + 2);
   ConvTransposeOp op = of.op;
   Value blocks = reorder.reshape(op, op.getFilter(), split);
-  Value turned = reorder.reshape(op, reorder.permute(op, blocks, order, "/blocks"), flat);
-  if (llvm::all_of(ArrayRef(flat).drop_front(2), [](int64_t size) { return size == 1; }))
-    return turned;
-  auto backwards =
-      SliceOp::create(b, op.getLoc(), turned.getType(), turned, b.getDenseI64ArrayAttr(starts),
-                      b.getDenseI64ArrayAttr(flat), b.getDenseI64ArrayAttr(steps));
-  placeLike(op, backwards, "/backwards");
-  return backwards;
+  return turn(op, reorder.reshape(op, reorder.permute(op, blocks, order, "/blocks"), flat));
 }
 
 static Value makeBlocks(const Blocks &of, Value filter, OpBuilder &b) {
@@ -133,12 +137,15 @@ static Value makeBlocks(const Blocks &of, Value filter, OpBuilder &b) {
 }
 
 void gantry::replaceByConvolution(ConvTransposeOp op) {
+  if (!areImages({op.getType(), op.getInput().getType(), op.getFilter().getType()}) ||
+      op.getGroups() != 1 || replaceByTurned(op))
+    return;
   Blocks of{op};
-  if (!of.isPlain() || replaceByTurned(op) || !of.suits())
+  if (!of.suits())
     return;
   OpBuilder b(op);
   Reorder reorder(b);
-  Value blocks = makeBlocks(of, makeFilter(of, b, reorder), b);
+  Value blocks = makeBlocks(of, makeFilter(of, reorder), b);
   const int64_t rank = of.result.size();
   // Channels last, so that what moves are runs of them.
   Shape split{of.result[0]}, order{0}, joined{of.result[0]}, starts(rank, 0), steps(rank, 1);
@@ -157,14 +164,8 @@ void gantry::replaceByConvolution(ConvTransposeOp op) {
   Value last = reorder.permute(op, blocks, toChannelsLast(rank), "/channels_last");
   Value pixels = reorder.permute(op, reorder.reshape(op, last, split), order, "/pixels");
   Value image = reorder.reshape(op, pixels, joined);
-  if (isCut) {
-    Shape sizes = permuted(of.result, toChannelsLast(rank));
-    auto box = SliceOp::create(b, op.getLoc(), op.getType().clone(sizes), image,
-                               b.getDenseI64ArrayAttr(starts), b.getDenseI64ArrayAttr(sizes),
-                               b.getDenseI64ArrayAttr(steps));
-    placeLike(op, box, "/box");
-    image = box;
-  }
+  if (isCut)
+    image = slice(op, image, starts, permuted(of.result, toChannelsLast(rank)), steps, "/box");
   op.replaceAllUsesWith(reorder.permute(op, image, toChannelsFirst(rank), "/channels_first"));
   op.erase();
 }
@@ -178,11 +179,8 @@ void gantry::replaceByConvolution(ConvFilterGradOp op) {
   constexpr int64_t leastChannels = 8; // side by side in vectors
   RankedTensorType image = op.getInput().getType(), cotangent = op.getCotangent().getType(),
                    result = op.getType();
-  auto isKnown = [](RankedTensorType type) {
-    return type.hasStaticShape() && type.getNumElements() != 0;
-  };
-  if (!result.getElementType().isF32() || !isKnown(image) || !isKnown(cotangent) ||
-      !isKnown(result) || op.getGroups() != 1 || cotangent.getDimSize(1) < leastChannels)
+  if (!areImages({image, cotangent, result}) || op.getGroups() != 1 ||
+      cotangent.getDimSize(1) < leastChannels)
     return;
   Shape order{1, 0}, high, shape{image.getDimSize(1), cotangent.getDimSize(1)};
   for (int64_t i = 0; i + 2 < image.getRank(); ++i) {
@@ -204,13 +202,8 @@ void gantry::replaceByConvolution(ConvFilterGradOp op) {
                               /*groups=*/1);
   sums.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   Shape wanted = permuted(result.getShape(), order);
-  if (shape != wanted) {
-    auto box = SliceOp::create(
-        b, op.getLoc(), result.clone(wanted), sums, b.getDenseI64ArrayAttr(Shape(shape.size(), 0)),
-        b.getDenseI64ArrayAttr(wanted), b.getDenseI64ArrayAttr(Shape(shape.size(), 1)));
-    placeLike(op, box, "/box");
-    sums = box;
-  }
+  if (shape != wanted)
+    sums = slice(op, sums, Shape(shape.size(), 0), wanted, Shape(shape.size(), 1), "/box");
   op.replaceAllUsesWith(reorder.permute(op, sums, order, "/filter"));
   op.erase();
 }
