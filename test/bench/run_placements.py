@@ -13,23 +13,18 @@ Prints a row for each; exit status 1 when one of the four does not hold. A plan 
 """
 
 import argparse
-import itertools
-import json
 import os
 import pathlib
 import random
-import re
 import subprocess
 import sys
 import tempfile
 
-import bench_placement
-import cases
-import placement_graphs
+import bench_placement  # which finds the modules of test/e2e
+from auto_test import virtual_seconds
 
 OFF = 0.01  # of the prediction
 ROUNDED = 3 * 64  # bytes: constants, variables and transient values
-UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9}
 PEAKS = """
 import sys, numpy as np, gantry as gt
 plan = gt.load(sys.argv[1])
@@ -60,25 +55,21 @@ def outputs(tool, told, plan, folder):
 
 def check(tool, case, alone):
     """What is wrong with a row, as a list of words, and the row in words."""
-    name, model, gpus, speeds, link, percent = case
-    one = tool.explain(model, tool.topology(1, "equal", link))
-    limit = bench_placement.taken(one) * percent // 100 if percent else 0
-    topology = tool.topology(gpus, speeds, link, limit)
+    row = bench_placement.Row(tool, *case, cuts=0)
+    model, gpus, topology, limit = row.model, row.gpus, row.topology, row.told["limit"]
     told = tool.explain(model, topology, "--placement=auto")
-    row = f"{name:<12} {gpus} {speeds:<5} {link:<6} {percent or 'no':>3}"
     if told is None:
-        return ["NO PLAN"], row
+        return ["NO PLAN"], bench_placement.where(row.told)
     plan = tool.scratch / "auto.gantry"
     status, _, said = tool.run("compile", model, f"--topology={topology}", "--placement=auto", "-o", plan)
     assert status == 0, said[-500:]
     if model not in alone:
         single = tool.scratch / "one.gantry"
-        status, _, said = tool.run("compile", model, f"--topology={tool.topology(1, 'equal', link)}", "-o", single)
+        status, _, said = tool.run("compile", model, f"--topology={tool.topology(1, 'equal', row.link)}", "-o", single)
         assert status == 0, said[-500:]
         alone[model] = outputs(tool, told, single, tool.scratch)[0]
     made, said = outputs(tool, told, plan, tool.scratch)
-    value, unit = re.search(r"virtual clock: ([\d.]+) (\S+)", said).groups()
-    off = float(value) * UNITS[unit] / told["predicted_seconds"] - 1
+    off = virtual_seconds(said) / told["predicted_seconds"] - 1
     planned = [bench_placement.taken(told, f"device:GPU:{i}") for i in range(gpus)]
     used = peaks(tool, plan, gpus)
     faults = []
@@ -90,7 +81,8 @@ def check(tool, case, alone):
         faults.append("COPIES")
     if any(not 0 <= said - counted < ROUNDED for said, counted in zip(planned, used)) or (limit and max(used) > limit):
         faults.append(f"MEMORY {used} of {planned}, limit {limit}")
-    return faults, f"{row}  {told['predicted_seconds'] * 1e3:9.3f} ms  clock {off * 100:+.2f} %  used {' '.join(map(str, used))}"
+    return faults, (f"{bench_placement.where(row.told)}  {told['predicted_seconds'] * 1e3:9.3f} ms  clock {off * 100:+.2f} %  "
+                    f"used {' '.join(map(str, used))}")
 
 
 def main():
@@ -100,21 +92,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--models", default=",".join(bench_placement.NETWORKS))
     parser.add_argument("--graphs", type=int, default=bench_placement.GRAPHS)
+    parser.set_defaults(gpus="2,4", speeds="equal,half", links="pcie,nvlink", limits="100,70,50,35", graph_limits="0,50")
     options = parser.parse_args()
     wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
-        tool, alone, found = bench_placement.Tool(options.build_dir, scratch), {}, []
-        for name in filter(None, options.models.split(",")):
-            try:
-                model = bench_placement.network(tool, name)
-            except cases.Skip as reason:
-                print(f"skipped: {name}: {reason}")
-                continue
-            found += itertools.product([name], [model], (2, 4), ("equal", "half"), bench_placement.LINKS, (100, 70, 50, 35))
-        for seed in range(options.graphs):
-            model = tool.scratch / f"layered{seed}.mlir"
-            placement_graphs.layered(model, seed)
-            found += itertools.product([f"layered {seed}"], [model], (2, 4), ("equal",), ("pcie",), (0, 50))
+        tool, alone = bench_placement.Tool(options.build_dir, scratch), {}
+        found = list(bench_placement.configurations(tool, options))
         drawn = random.Random(options.seed).sample(found, min(options.count, len(found)))
         for case in sorted(drawn, key=lambda case: case[0]):
             faults, row = check(tool, case, alone)
