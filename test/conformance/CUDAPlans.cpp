@@ -220,6 +220,7 @@ TEST_P(CUDAWaits, aMissingWaitIsFound) {
     commands.erase(commands.begin() + static_cast<std::ptrdiff_t>(at.command));
     for (CUDAOptions options : {withGraphs, inStreams})
       for (uint64_t seed : {0, 1, 2}) {
+        // Of the three orders two, others with graphs than without.
         if (!gantry::test::areLong() && seed == (options.graphs ? 2 : 1))
           continue;
         reset(fakeOptions(seed));

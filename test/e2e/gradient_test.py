@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Gradients against PyTorch's and against central differences.
 
-Every form of an op that has a gradient (gradient_forms.py) is differentiated at sizes 0, 1 and 197 (an op's
-further forms at one of the small ones; with GANTRY_TEST_LONG=1 all, and at 17) with random cotangents, in f64: values, gradients and, as rules are made of ops that have rules, gradients of gradients may differ from PyTorch's by 1e-10 of
-the largest value; what the forward says on both sides of a point tells the slope to 1e-6. Narrow types are held against f64. With
+Every form of an op that has a gradient (gradient_forms.py) is differentiated at sizes 0, 1 and 197 (an op's further forms at
+one of the small ones; with GANTRY_TEST_LONG=1 all, and at 17) with random cotangents, in f64: values, gradients and, as rules
+are made of ops that have rules, gradients of gradients may differ from PyTorch's by 1e-10 of the largest value; what the forward says on both sides of a point tells the slope to 1e-6. Narrow types are held against f64. With
 fusion and without, on one thread and on two the bits are the same. Random graphs (gradient_graphs.py) read values many times, in
 branches and loops, too. An op of Gradients.md with a rule and without a form fails.
 

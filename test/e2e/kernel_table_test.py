@@ -2,8 +2,8 @@
 """Every pair of an op and an element type that the kernel table has, executed, against NumPy.
 
 The pairs are those of KernelTable.def, in the column of the device: each with every form of the op (kernel_forms.py) at size
-1, at 31 or 33, and at 197, 1000 or 1025, the next ones for the next element type; with GANTRY_TEST_LONG=1 at all sizes. The op asks for that device, where having no kernel is
-an error. `emulated` are the kernels of GPUs, interpreted with all checks. A pair without a form fails.
+1, at 31 or 33, and at 197, 1000 or 1025, the next ones for the next element type; with GANTRY_TEST_LONG=1 at all sizes. The
+op asks for that device, where having no kernel is an error. `emulated` are the kernels of GPUs, interpreted with all checks. A pair without a form fails.
 
 Usage: kernel_table_test.py --build-dir BUILD [--device emulated|cpu] [--jobs N] [--filter TEXT] [--json FILE]
 """

@@ -6,7 +6,8 @@ from lib/Pipeline/RegistrationStatic.cpp is silent otherwise.
 Usage: static_compiler_test.py --build-dir BUILD [--jobs N] [--json FILE] [--every N]
 Compares example models and every Nth of ONNX's test models, on CPUs and on GPUs. Of networks that take seconds the text
 before code is made is compared: their kernels are of the kinds that the others have, and most of the time goes to LLVM's
-passes, which both have. Of those one is taken; with GANTRY_TEST_LONG=1 all, and more of ONNX's. Exit status 77 where the build has only one of the two compilers.
+passes, which both have. Of those one is taken; with GANTRY_TEST_LONG=1 all, and more of ONNX's. Exit status 77 where the
+build has only one of the two compilers.
 """
 
 import argparse

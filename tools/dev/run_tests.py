@@ -36,7 +36,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIT = "/usr/lib/llvm-22/bin/lit"
 # Processor seconds of the long suites, which start first; only their order matters.
-LONG = {"ctest": 400, "lit": 280, "python": 210, "auto": 105, "gradients": 100, "models": 75, "models-cuda": 60,
+SECONDS = {"ctest": 400, "lit": 280, "python": 210, "auto": 105, "gradients": 100, "models": 75, "models-cuda": 60,
         "gradients-gpu": 55, "replicate": 48, "random-ops": 44, "traffic-gpu": 38, "kernel-table": 38, "refusals": 36,
         "static-compiler": 36, "shared-memory": 30, "onnx": 30, "amx": 30, "onnx-ops": 25, "placement-oracle": 24,
         "convolutions": 24, "attention-bits": 22, "quantized": 20, "products-gpu": 18, "attention-math": 17}
@@ -53,7 +53,7 @@ DRAWN = {"products": {"--count": (100, 200)}, "products-gpu": {"--count": (120, 
          "graphs-gpu": {"--count": (120, 300)}, "gradients": {"--graphs": (60, 200)}, "gradients-gpu": {"--graphs": (10, 20)},
          "shared-memory": {"--count": (20, 40)}, "over-limit": {"--count": (16, 24)},
          "refusals": {"--first": (60, 150), "--drawn": (30, 60)}}
-LONG_TESTS = "GANTRY_TEST_LONG" in os.environ
+LONG = "GANTRY_TEST_LONG" in os.environ
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FIRST_LINES, LAST_LINES = 20, 40  # of what a failing test said
 MOST_TOLD = 40  # failures of a suite
@@ -125,7 +125,7 @@ def read_json(file):
 
 def drawn(name):
     """The flags of a suite that say how much it draws."""
-    return [text for flag, counts in DRAWN.get(name, {}).items() for text in (flag, str(counts[LONG_TESTS]))]
+    return [text for flag, counts in DRAWN.get(name, {}).items() for text in (flag, str(counts[LONG]))]
 
 
 def suites(build, results, jobs):
@@ -350,7 +350,7 @@ def main():
     slots = min(2, arguments.jobs)
     chosen = [suite for suite in suites(build, results, str(max(1, arguments.jobs // slots)))
               if not arguments.only or suite[0] in arguments.only]
-    chosen.sort(key=lambda suite: -LONG.get(suite[0], 0))
+    chosen.sort(key=lambda suite: -SECONDS.get(suite[0], 0))
     os.environ["GANTRY_MADE_FOLDER"] = str(networks(build))
     try:
         for result in run(chosen, slots, results):
