@@ -157,7 +157,7 @@ void LocalSearch::note(const Score &score) {
 /// Keeps what `set` did when that is better, else takes it back.
 bool LocalSearch::keepIfBetter() {
   Score score = simulator.run(now, &best);
-  budget.spend(simulator.numStarted());
+  budget.spend(simulator.numVisited());
   bool better = isBetter(score, best);
   if (better) {
     note(score);
@@ -171,7 +171,7 @@ bool LocalSearch::keepIfBetter() {
 
 bool LocalSearch::takeIfBetter(Assignment other) {
   Score score = simulator.run(other, &best);
-  budget.spend(simulator.numStarted());
+  budget.spend(simulator.numVisited());
   if (!isBetter(score, best))
     return false;
   note(score);

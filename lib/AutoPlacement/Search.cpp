@@ -27,6 +27,8 @@ static constexpr uint64_t kLeastFittingRuns = 400;
 /// the others may be.
 static constexpr size_t kMostAlike = 6;
 static constexpr double kSlowestCandidate = 1.5;
+/// One part in so many of the effort goes into a search without limits first, where there are some.
+static constexpr uint64_t kPartWithoutLimits = 3;
 
 namespace {
 bool fitsAll(const AutoProblem &problem, const AutoSchedule &schedule) {
@@ -508,8 +510,17 @@ Expected<AutoOutcome> searchPlacement(const AutoProblem &problem, const AutoOpti
   if (!hasLimits(problem))
     return Search(problem, options, all).run();
   const AutoProblem free = withoutLimits(problem);
-  AutoOutcome unlimited = Search(free, options, all).run();
+  AutoOptions first = options, second = options;
+  first.maxVisits = options.maxVisits / kPartWithoutLimits;
+  second.maxVisits = 2 * options.maxVisits - first.maxVisits;
+  AutoOutcome unlimited = Search(free, first, all).run();
   AutoSchedule schedule = simulate(problem, unlimited.placement);
+  if (fitsAll(problem, schedule)) {
+    AutoOptions rest = options;
+    rest.maxVisits -= first.maxVisits;
+    unlimited = searchAgain(free, rest, starts, unlimited);
+    schedule = simulate(problem, unlimited.placement);
+  }
   if (fitsAll(problem, schedule)) {
     unlimited.schedule = std::move(schedule);
     std::erase_if(unlimited.candidates, [&](const AutoCandidate &candidate) {
@@ -518,7 +529,7 @@ Expected<AutoOutcome> searchPlacement(const AutoProblem &problem, const AutoOpti
     return unlimited;
   }
   all.push_back({"best without limits", unlimited.placement});
-  AutoOutcome outcome = Search(problem, options, all).run();
+  AutoOutcome outcome = Search(problem, second, all).run();
   outcome.unlimited = std::move(unlimited.unlimited);
   outcome.steps += unlimited.steps;
   outcome.moves += unlimited.moves;

@@ -9,24 +9,17 @@ namespace gantry::placement {
 Simulator::Simulator(const OrderedGraph &graph)
     : graph(graph), numDevices(graph.numDevices), numQueues(graph.problem.numQueues),
       starts(graph.numTasks()), ends(graph.numTasks()), rest(graph.numTasks()),
-      ready(size_t(graph.numValues()) * numDevices), inputsReady(graph.numTasks()),
-      missing(graph.numTasks()), free(numDevices + numQueues), offers(numDevices + numQueues),
-      tasksOn(numDevices), nextOn(numDevices), pending(numQueues), streams(numDevices),
-      nextStream(numDevices), before(graph.numTasks()), turn(graph.numTasks()), lastCopy(numQueues),
-      endsOf(graph.numValues()), numberOf(graph.numTasks()), startsOn(numDevices),
-      changes(numDevices), lastCopied(graph.numValues(), noCopy), isTouched(numDevices),
-      shared(size_t(graph.numBuffers) * numDevices), peaks(numDevices),
+      restFrom(graph.numTasks()), restOf(numDevices), ready(size_t(graph.numValues()) * numDevices),
+      inputsReady(graph.numTasks()), missing(graph.numTasks()), free(numDevices + numQueues),
+      offers(numDevices + numQueues), tasksOn(numDevices), nextOn(numDevices), pending(numQueues),
+      streams(numDevices), nextStream(numDevices), before(graph.numTasks()), turn(graph.numTasks()),
+      lastCopy(numQueues), endsOf(graph.numValues()), numberOf(graph.numTasks()),
+      startsOn(numDevices), changes(numDevices), lastCopied(graph.numValues(), noCopy),
+      isTouched(numDevices), shared(size_t(graph.numBuffers) * numDevices), peaks(numDevices),
       copied(graph.problem.budgets.size()) {
   for (const AutoEnd &end : graph.ends)
     if (!graph.isConstant[end.value])
       endsOf[end.value].push_back(end.device);
-  for (uint32_t place = graph.numTasks(); place-- > 0;)
-    for (uint32_t value : graph.outputs[place])
-      for (uint32_t reader : graph.readers[value]) {
-        std::span<const double> seconds = graph.secondsOf(reader);
-        rest[place] =
-            std::max(rest[place], rest[reader] + *std::min_element(seconds.begin(), seconds.end()));
-      }
 }
 
 //===----------------------------------------------------------------------===//
@@ -43,6 +36,48 @@ uint32_t Simulator::sourceOf(uint32_t value) const {
 /// Whether a constant is on the device before the step begins.
 bool Simulator::isResident(uint32_t value, uint32_t device) const {
   return !decision->isStreamed(value) || graph.home[value] == device;
+}
+
+double Simulator::copySeconds(uint32_t value, uint32_t from, uint32_t to) const {
+  if (from == to)
+    return 0;
+  const AutoLink &link = graph.problem.link(from, to);
+  return link.latency + static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
+}
+
+/// The longest way to the end: devices do one task after the other in their order, what is made
+/// elsewhere is copied, and queues of copies are never busy. So no run is faster.
+double Simulator::leastSeconds() {
+  const std::vector<uint32_t> &devices = decision->devices;
+  std::fill(restOf.begin(), restOf.end(), 0);
+  for (uint32_t i = graph.numTasks(); i-- > 0;) {
+    const uint32_t place = decision->order.empty() ? i : decision->order[i];
+    const uint32_t device = devices[place];
+    double most = restOf[device];
+    for (uint32_t value : graph.outputs[place]) {
+      for (uint32_t reader : graph.readers[value])
+        most = std::max(most, restFrom[reader] + copySeconds(value, device, devices[reader]));
+      for (uint32_t end : endsOf[value])
+        most = std::max(most, copySeconds(value, device, end));
+    }
+    rest[place] = most;
+    restFrom[place] = restOf[device] = most + graph.secondsOf(place)[device];
+  }
+  return *std::max_element(restOf.begin(), restOf.end());
+}
+
+/// Constants come one after the other, by their first readers.
+double Simulator::leastSecondsOfStreams() const {
+  double most = 0;
+  for (uint32_t d = 0; d < numDevices; ++d) {
+    double sum = 0;
+    for (const Streamed &stream : streams[d]) {
+      const AutoLink &link = graph.problem.link(graph.home[stream.value], d);
+      sum += static_cast<double>(graph.bytes[stream.value]) * link.secondsPerByte;
+      most = std::max(most, link.latency + sum + restFrom[tasksOn[d][stream.firstReader]]);
+    }
+  }
+  return most;
 }
 
 void Simulator::reset() {
@@ -62,10 +97,9 @@ void Simulator::reset() {
     startsOn[d].clear();
     streams[d].clear();
   }
-  copies.clear();
   copyBytes = 0;
   finish = 0;
-  turns = started = 0;
+  turns = 0;
   for (uint32_t i = 0; i < graph.numTasks(); ++i) {
     const uint32_t place = decision->order.empty() ? i : decision->order[i];
     uint32_t device = devicesOfRun[place];
@@ -167,13 +201,19 @@ void Simulator::collectStreams() {
         stream.lastReader = std::max(stream.lastReader, number);
       }
   }
-  findRoomByOrder();
   for (uint32_t d = 0; d < numDevices; ++d) {
     std::stable_sort(
         streams[d].begin(), streams[d].end(),
         [](const Streamed &a, const Streamed &b) { return a.firstReader < b.firstReader; });
     for (const Streamed &stream : streams[d])
       readyAt(stream.value, d) = kAbsent;
+  }
+}
+
+void Simulator::beginStreams() {
+  hasStreams = true;
+  findRoomByOrder();
+  for (uint32_t d = 0; d < numDevices; ++d) {
     if (graph.problem.limits[d])
       gateStreams(d);
     sendStreams(d, 0, 0, noIndex);
@@ -323,14 +363,24 @@ Score Simulator::run(const Assignment &asked, const Score *toBeat) {
   // Limits and budgets matter only where time does not decide.
   double tooLate = toBeat && !toBeat->overflow ? toBeat->seconds * (1 + kSame) : notAllowed;
   decision = &asked;
+  started = 0;
+  hasStreams = false;
+  copies.clear();
+  if (tooLate != notAllowed && leastSeconds() > tooLate)
+    return hopeless;
   reset();
+  if (!asked.streamed.empty()) {
+    collectStreams();
+    if (tooLate != notAllowed && leastSecondsOfStreams() > tooLate)
+      return hopeless;
+  }
   for (uint32_t v = 0; v < graph.numValues(); ++v)
     if (graph.maker[v] == noIndex && !graph.isConstant[v]) {
       appear(v, graph.home[v], 0);
       send(v, graph.home[v], 0);
     }
   if (!asked.streamed.empty())
-    collectStreams();
+    beginStreams();
   for (uint32_t d = 0; d < numDevices; ++d)
     offerTask(d);
   for (uint32_t next = nextOffer(); next != noIndex; next = nextOffer())

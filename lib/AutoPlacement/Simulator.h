@@ -33,7 +33,12 @@ public:
   Score run(const Assignment &decision, const Score *toBeat = nullptr);
 
   // About the last run:
-  uint32_t numStarted() const { return started; } ///< tasks
+  /// What the run cost, in tasks that it played: copies cost as much, and the bound and the room
+  /// for streams are looked for over all tasks.
+  uint32_t numVisited() const {
+    return started + uint32_t(copies.size()) + graph.numTasks() / kTasksOfBoundPerVisit +
+           (hasStreams ? graph.numTasks() / kTasksOfRoomPerVisit : 0);
+  }
   uint64_t peak(uint32_t device) const { return peaks[device]; }
   uint64_t overflow(uint32_t device) const {
     uint64_t limit = graph.problem.limits[device];
@@ -67,8 +72,12 @@ private:
   };
   static constexpr uint32_t noCopy = noIndex;
   static constexpr Score hopeless{UINT64_MAX, notAllowed, UINT64_MAX};
+  static constexpr uint32_t kTasksOfBoundPerVisit = 8, kTasksOfRoomPerVisit = 2;
 
   double &readyAt(uint32_t value, uint32_t device) { return ready[value * numDevices + device]; }
+  double leastSeconds();
+  double leastSecondsOfStreams() const;
+  double copySeconds(uint32_t value, uint32_t from, uint32_t to) const;
   void reset();
   double turningBefore(uint32_t place) const;
   void offerTask(uint32_t device);
@@ -80,6 +89,7 @@ private:
   void send(uint32_t value, uint32_t from, double time);
   void sendTo(uint32_t value, uint32_t from, uint32_t to, double time, uint32_t gate = noIndex);
   void collectStreams();
+  void beginStreams();
   void findRoomByOrder();
   void gateStreams(uint32_t device);
   void sendStreams(uint32_t device, uint32_t numDone, double time, uint32_t gate);
@@ -106,6 +116,8 @@ private:
   const Assignment *decision = nullptr; ///< while it runs
   std::vector<double> starts, ends;     ///< by place
   std::vector<double> rest;             ///< by place: from its end to that of the step, at least
+  std::vector<double> restFrom;         ///< by place: the same from its start
+  std::vector<double> restOf;           ///< by device: of the first of its tasks
   std::vector<double> ready; ///< [value * devices + device]; infinite: not there, nor on its way
   std::vector<double> inputsReady; ///< by place
   std::vector<uint32_t> missing;   ///< by place: inputs that are not there yet
@@ -146,6 +158,7 @@ private:
   uint64_t copyBytes = 0;
   uint32_t turns = 0;
   uint32_t started = 0;
+  bool hasStreams = false; ///< that were given room
 };
 
 } // namespace gantry::placement

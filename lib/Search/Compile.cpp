@@ -260,10 +260,20 @@ struct Compilation {
     passes.gateCopies = false;
     std::swap(module, scheduled);
     Heard second = runMemory(passes);
-    if (!first.isBetter(second))
+    if (!first.isBetter(second)) {
+      noteWhatWasLost(*scheduled);
       return emit(second);
+    }
     std::swap(module, scheduled);
     return emit(first);
+  }
+
+  /// What the layout lost where copies wait for room is to be learnt from, whichever plan wins.
+  void noteWhatWasLost(ModuleOp planned) {
+    for (auto arena : planned.getOps<commands::ArenaOp>())
+      if (Attribute lost = arena->getAttr(memory::kLostAttr))
+        if (auto same = module->lookupSymbol<commands::ArenaOp>(arena.getSymName()))
+          same->setAttr(memory::kLostAttr, lost);
   }
 
   /// How the phase ended, and what it said.

@@ -9,6 +9,7 @@
 
 #include "gantry/Analysis/Copies.h"
 #include "gantry/Analysis/LiveRanges.h"
+#include "gantry/Device/StreamRoom.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Support/Format.h"
 
@@ -27,9 +28,12 @@ using placement::notAllowed;
 /// less in all than of a small one, and no more than of one that is large; the largest get a few
 /// runs all the same.
 static uint64_t visitsPerEffort(uint64_t tasks) {
-  constexpr uint64_t runs = 600, least = 700'000, most = 3'000'000, fewestRuns = 30;
+  constexpr uint64_t runs = 300, least = 350'000, most = 1'500'000, fewestRuns = 30;
   return std::max(std::clamp(runs * tasks, least, most), fewestRuns * tasks);
 }
+
+/// One part in so many of that, where the search goes on from what it found.
+static constexpr uint64_t kPartOfLaterSearches = 2;
 
 //===----------------------------------------------------------------------===//
 // Predictions
@@ -336,6 +340,7 @@ bool PlacementSearch::begin(ModuleOp searched, uint32_t devices) {
       one.starts.push_back({"fewer devices", std::move(candidate.placement)});
     one.outcome = {};
     one.isSearched = false;
+    one.graph->problem.leastSpare.clear(); // other placements lose other parts of their room
   }
   return true;
 }
@@ -465,13 +470,23 @@ static void learnLost(const MachineModel &machine, ModuleOp planned, AutoProblem
       if (auto device = planned.lookupSymbol<commands::DeviceOp>(arena.getDeviceAttr().getAttr()))
         if (std::optional<uint32_t> number = machine.find(device.getDevice())) {
           problem.leastSpare.resize(problem.numDevices());
-          uint32_t &least = problem.leastSpare[*number];
-          if (const auto seen = static_cast<uint32_t>(lost.getInt()))
-            least = least ? std::min(least, seen) : seen;
+          problem.leastSpare[*number] = static_cast<uint32_t>(lost.getInt());
         }
 }
 
-void PlacementSearch::learn(ModuleOp planned, size_t candidate) {
+/// By device: whether the host's constants come in where memory is limited.
+static llvm::BitVector streamingDevices(const AutoProblem &problem,
+                                        const AutoPlacement &placement) {
+  llvm::BitVector isStreaming(problem.numDevices());
+  if (!placement.streamed.empty())
+    for (auto [task, device] : llvm::zip(problem.tasks, placement.devices))
+      if (problem.limits[device] &&
+          llvm::any_of(task.inputs, [&](uint32_t value) { return placement.streamed[value] != 0; }))
+        isStreaming.set(device);
+  return isStreaming;
+}
+
+void PlacementSearch::learn(ModuleOp planned, size_t candidate, double seconds) {
   if (!probe)
     return;
   const MachineModel machine(module);
@@ -480,6 +495,36 @@ void PlacementSearch::learn(ModuleOp planned, size_t candidate) {
     one.graph->learn(times, one.func.getSymName(), one.candidate(candidate));
     learnLost(machine, planned, one.graph->problem);
   }
+  if (std::abs(seconds / secondsSuggested() - 1) > kExplained)
+    learnRoomLeftFree(candidate, seconds);
+}
+
+/// How much of the room is not filled, of all devices alike and then of each, where that comes
+/// nearest to what the plan takes.
+void PlacementSearch::learnRoomLeftFree(size_t candidate, double seconds) {
+  constexpr uint32_t parts[] = {0, 64, 48, 32, 24, 16, 12, 10, 8, 7, 6, 5, 4, 3};
+  const auto off = [&] { return std::abs(secondsSuggested() - seconds); };
+  auto tryParts = [&](auto isWanted) {
+    for (Found &one : found) {
+      AutoProblem &problem = one.graph->problem;
+      problem.leastSpare.resize(problem.numDevices());
+      llvm::BitVector devices = streamingDevices(problem, one.candidate(candidate));
+      std::vector<uint32_t> best = problem.leastSpare;
+      for (double nearest = off(); uint32_t part : parts) {
+        for (unsigned device : devices.set_bits())
+          if (isWanted(device))
+            problem.leastSpare[device] = part;
+        if (const double now = off(); now < nearest) {
+          nearest = now;
+          best = problem.leastSpare;
+        }
+      }
+      problem.leastSpare = best;
+    }
+  };
+  tryParts([](unsigned) { return true; });
+  for (unsigned each = 0; each < reserved.size(); ++each)
+    tryParts([&](unsigned device) { return device == each; });
 }
 
 bool PlacementSearch::fits() const {
@@ -579,6 +624,8 @@ LogicalResult PlacementSearch::search(Found &one) {
     }
   placement::AutoOptions effort;
   effort.maxVisits = options.effort * visitsPerEffort(problem.tasks.size());
+  if (one.isSearched)
+    effort.maxVisits /= kPartOfLaterSearches;
   setDevices(one.outcome, problem.numDevices());
   auto outcome =
       placement::searchPlacement(problem, effort, starts, one.isSearched ? &one.outcome : nullptr);

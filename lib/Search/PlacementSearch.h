@@ -23,6 +23,9 @@ void predictSeconds(mlir::ModuleOp module, bool fuse, Predictions &predictions);
 /// Automatic placement (spec P11) of a module after Replicate.
 class PlacementSearch {
 public:
+  /// What a plan may be off what the search believes of it, without that being looked into.
+  static constexpr double kExplained = 0.005;
+
   /// Kernels that are lowered on the way are known to who compiles next.
   PlacementSearch(const CompileOptions &options, LoweredKernels &lowered)
       : options(options), lowered(lowered) {}
@@ -61,7 +64,9 @@ public:
 
   /// Learns from the plan of a candidate what kernels take where the candidate has them: they, and
   /// the layouts of what they read and make, may be others at borders than they were in the probe.
-  void learn(mlir::ModuleOp planned, size_t candidate);
+  /// Where that does not explain the seconds that the plan takes, more or less of the room is left
+  /// free by what the host keeps.
+  void learn(mlir::ModuleOp planned, size_t candidate, double seconds);
 
   /// Whether a placement that fits was found for every function.
   bool fits() const;
@@ -97,6 +102,7 @@ private:
     bool isFixed;
   };
   using FixedOps = llvm::StringMap<FixedEntry>; ///< by function and name
+  void learnRoomLeftFree(size_t candidate, double seconds);
   mlir::OwningOpRef<mlir::ModuleOp> placedBy(PlacementPolicy policy, mlir::ModuleOp module);
   llvm::LogicalResult placeCopy(mlir::ModuleOp module, Fixed &fixed);
   static placement::AutoPlacement asPlaced(const MachineModel &machine, const PlacementGraph &graph,

@@ -14,8 +14,6 @@ static constexpr double kLeastBelow = 5e-4, kMostBelow = 0.1;
 static constexpr size_t kPlansPerEffort = 3, kOpsPerPlan = 2000;
 /// A plan within this of the one without limits is not worth a repair.
 static constexpr double kGood = 1.0005;
-/// A plan that takes so much longer than believed waits for memory.
-static constexpr double kWaiting = 1.005;
 
 namespace {
 class PlanChoice {
@@ -106,6 +104,7 @@ private:
         plansLeft -= plansLeft > 0;
         TriedPlan tried = make(search, std::move(suggested), i, own);
         known->second = whatLacks(tried, believed);
+        hasLearned |= tried.isLearnedFrom;
         offer(std::move(tried));
       }
       if (lacking.empty() && !known->second.empty()) {
@@ -118,13 +117,14 @@ private:
     return lacking;
   }
 
-  /// Bytes more that it would have to have, to be what is believed of it. None where it is.
+  /// Bytes more that it would have to have, to be what is believed of it. None where it is, or
+  /// where the search has learned why not.
   std::vector<int64_t> whatLacks(const TriedPlan &tried, double believed) {
     const bool fits = succeeded(tried.ran);
     if (fits && tried.seconds > 0)
       below = std::clamp(believed / tried.seconds - 1 + kLeastBelow, below, kMostBelow);
-    if (fits ? tried.seconds > believed * kWaiting : tried.isOverLimit)
-      return fits ? tried.waitedFor : tried.missing;
+    if (fits ? tried.seconds > believed * (1 + PlacementSearch::kExplained) : tried.isOverLimit)
+      return !fits ? tried.missing : tried.isLearnedFrom ? std::vector<int64_t>() : tried.waitedFor;
     return {};
   }
 
@@ -142,9 +142,10 @@ private:
     tried.suggested = std::move(kept);
     const double believed = search.secondsSuggested();
     const double off = std::abs(tried.seconds / believed - 1);
-    if (isPlanned && succeeded(tried.ran) && !own.fixOverLimit && off > kWaiting - 1) {
-      search.learn(*tried.module, candidate);
-      hasLearned |= search.secondsSuggested() != believed;
+    if (isPlanned && succeeded(tried.ran) && !own.fixOverLimit &&
+        off > PlacementSearch::kExplained) {
+      search.learn(*tried.module, candidate, tried.seconds);
+      tried.isLearnedFrom = search.secondsSuggested() != believed;
     }
     tried.findings = search.findings(candidate, tried.seconds, !tried.limitSteps.empty());
     return tried;

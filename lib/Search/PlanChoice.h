@@ -17,6 +17,7 @@ struct TriedPlan {
   double seconds = 0;           ///< of a run, as the plan's own clock has it; 0: not planned so far
   std::vector<int64_t> missing; ///< bytes over the limits, by logical device
   std::vector<int64_t> waitedFor; ///< bytes more that it would have to have, not to wait for memory
+  bool isLearnedFrom = false;     ///< the search believes it to take something else now
   std::vector<mlir::Diagnostic> heard;
   std::vector<std::string> limitSteps; ///< of a repair
   std::string lock;                    ///< where it puts each op, if that was asked for
