@@ -2,7 +2,7 @@
 
 // A weight, an input and an output are 36 KiB each; what the default policy has on GPU:0 is 144 KiB.
 // RUN: gantry compile %s -o %t.gantry --devices=CPU:0,GPU:0@140KiB,GPU:1@140KiB --simulate --placement=auto 2>&1 | FileCheck %s --check-prefix=REMARK
-// REMARK: remark: automatic placement of 'main': predicted step {{[0-9.]+ us}} (the search predicted {{[0-9.]+ us}}), lower bound {{[0-9.]+ us}}, default policy {{[0-9.]+ us}}, which is over a limit, follow {{[0-9.]+ us}}; kernels:{{.*}} GPU:1 {{[0-9]}}; without limits {{[0-9.]+ us}}; tried: one device {{.*}}, default does not fit, follow {{.*}}; found from {{.*}}
+// REMARK: remark: automatic placement of 'main': predicted step {{[0-9.]+ us}} (the search predicted {{[0-9.]+ us}}), lower bound {{[0-9.]+ us}}, default policy {{[0-9.]+ us}}, which is over a limit, follow {{[0-9.]+ us}}; kernels:{{.*}} GPU:1 {{[0-9]}}{{.*}}; without limits {{[0-9.]+ us}}; tried: one device {{.*}}, default does not fit, follow {{.*}}; found from {{.*}}
 // RUN: env COLUMNS=200 gantry explain %t.gantry --all | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: placement: auto
 // EXPLAIN: MatMul {{.*}} auto: the search found it best

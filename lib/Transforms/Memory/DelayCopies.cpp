@@ -19,7 +19,6 @@ bool gantry::memory::comesIn(commands::CopyOp copy, StringAttr device) {
          !(source && source.getDeviceAttr() == target.getDeviceAttr());
 }
 
-/// A copy for each value of a transfer: each can come when it is needed.
 static void separate(commands::CopyOp copy, SmallVectorImpl<commands::CopyOp> &single) {
   if (copy.getAlso().empty())
     return single.push_back(copy);
@@ -132,14 +131,20 @@ struct Delayer {
 };
 } // namespace
 
-bool gantry::memory::delayCopies(commands::FuncOp func, StringAttr device, unsigned ahead) {
-  SmallVector<commands::CopyOp> whole, copies;
+SmallVector<commands::CopyOp> gantry::memory::separateCopies(commands::FuncOp func,
+                                                             StringAttr device) {
+  SmallVector<commands::CopyOp> whole, single;
   func.walk([&](commands::CopyOp copy) {
     if (comesIn(copy, device))
       whole.push_back(copy);
   });
   for (commands::CopyOp copy : whole)
-    separate(copy, copies);
+    separate(copy, single);
+  return single;
+}
+
+bool gantry::memory::delayCopies(commands::FuncOp func, StringAttr device, unsigned ahead) {
+  const SmallVector<commands::CopyOp> copies = separateCopies(func, device);
   Delayer delayer(func.getBody().front(), ahead);
   for (commands::CopyOp copy : llvm::reverse(copies))
     delayer.delay(copy);

@@ -9,6 +9,10 @@ namespace gantry::memory {
 /// Whether it is a copy from another device into a buffer that Memory places on `device`.
 bool comesIn(commands::CopyOp copy, mlir::StringAttr device);
 
+/// Makes a copy for each value of the transfers into such buffers: each can come when it is needed.
+/// Gives all copies into them.
+llvm::SmallVector<commands::CopyOp> separateCopies(commands::FuncOp func, mlir::StringAttr device);
+
 /// Moves each copy into a transient buffer of `device` down to where `ahead` launches are left
 /// before the first command that uses the buffer (or to the end of its segment), past nothing that
 /// writes its source. Tells whether any copy moved. The buffers wait at the other end instead.

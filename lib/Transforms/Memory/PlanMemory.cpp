@@ -10,6 +10,7 @@
 #include "gantry/Device/StreamRoom.h"
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Packing/Packing.h"
+#include "gantry/Transforms/CoalesceCopies.h"
 #include "gantry/Transforms/OrderByStart.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -92,14 +93,22 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     }
   }
 
-  LogicalResult placeBuffers(commands::FuncOp func, const schedule::CommandCosts &costs) {
-    if (reuse)
-      elideMoves(func);
-    llvm::MapVector<StringAttr, SmallVector<Whole>> byDevice;
+  /// What has bytes on each device.
+  using Buffers = llvm::MapVector<StringAttr, SmallVector<Whole>>;
+
+  static Buffers buffersOf(commands::FuncOp func) {
+    Buffers byDevice;
     for (Whole &whole : wholesOf(func)) {
       StringAttr device = whole.buffer.getDeviceAttr().getAttr();
       byDevice[device].push_back(std::move(whole));
     }
+    return byDevice;
+  }
+
+  LogicalResult placeBuffers(commands::FuncOp func, const schedule::CommandCosts &costs) {
+    if (reuse)
+      elideMoves(func);
+    Buffers byDevice = buffersOf(func);
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
     // What the host keeps comes in when there is room.
     if (gate && succeeded(packed) && packed->missing > 0)
@@ -146,8 +155,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   enum class Packing { thorough, quick };
 
   /// With costs, by the predicted timeline where the device has the room for that.
-  FailureOr<Packed> packAll(commands::FuncOp func,
-                            const llvm::MapVector<StringAttr, SmallVector<Whole>> &byDevice,
+  FailureOr<Packed> packAll(commands::FuncOp func, const Buffers &byDevice,
                             const schedule::CommandCosts *costs,
                             Packing packing = Packing::thorough) {
     Timeline concurrent(func, costs);
@@ -174,12 +182,10 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   /// Layouts are searched to the end once it is settled what lives when.
-  LogicalResult tighten(commands::FuncOp func,
-                        const llvm::MapVector<StringAttr, SmallVector<Whole>> &byDevice,
+  LogicalResult tighten(commands::FuncOp func, const Buffers &byDevice,
                         const schedule::CommandCosts &costs, Packed &packed) {
     std::optional<Timeline> concurrent, oneQueue;
-    for (auto [entry, solution, isTimed] :
-         llvm::zip(byDevice, packed.solutions, packed.isTimed)) {
+    for (auto [entry, solution, isTimed] : llvm::zip(byDevice, packed.solutions, packed.isTimed)) {
       if (solution.peak <= solution.lowerBound || solution.peak > room(entry.first))
         continue;
       std::optional<Timeline> &time = isTimed ? concurrent : oneQueue;
@@ -194,17 +200,30 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return success();
   }
 
+  /// The function as it was when `copy` was made of it, which goes.
+  static void restore(commands::FuncOp func, commands::FuncOp copy, Buffers &byDevice) {
+    func.getBody().takeBody(copy.getBody());
+    copy.erase();
+    byDevice = buffersOf(func);
+  }
+
   /// With what the host keeps coming in as early as there is room, on the devices that lack some. A
   /// part of it may be lost between buffers. The commands then stand as for the best that was
   /// found.
-  FailureOr<Packed> packGated(commands::FuncOp func,
-                              const llvm::MapVector<StringAttr, SmallVector<Whole>> &byDevice,
-                              const schedule::CommandCosts &costs, Packed best) {
+  FailureOr<Packed> packGated(commands::FuncOp func, Buffers &byDevice,
+                              const schedule::CommandCosts &costs, Packed ungated) {
+    commands::FuncOp before = func.clone();
+    const SmallVector<StringAttr> devices = ungated.waiting;
+    for (StringAttr device : devices)
+      separateCopies(func, device);
     Block &block = func.getBody().front();
-    auto order = [&] { return llvm::map_to_vector(block, [](Operation &op) { return &op; }); };
-    SmallVector<Operation *> bestOrder = order();
-    const SmallVector<StringAttr> devices = best.waiting;
+    auto order = [&] {
+      return llvm::map_to_vector(
+          block, [](Operation &op) { return std::pair(&op, op.getAttr(schedule::kGatedAttr)); });
+    };
+    auto bestOrder = order();
     std::optional<unsigned> bestLost;
+    Packed best = std::move(ungated);
     SmallVector<unsigned> losses{0};
     llvm::append_range(losses, kRoomLeftFree);
     for (unsigned lost : losses) {
@@ -218,8 +237,10 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       schedule::forEachSegment(
           block, [&](ArrayRef<Operation *> commands) { schedule::orderByStart(commands, costs); });
       FailureOr<Packed> packed = packAll(func, byDevice, &costs, Packing::quick);
-      if (failed(packed))
+      if (failed(packed)) {
+        before.erase();
         return failure();
+      }
       if (packed->isBetter(best)) {
         best = std::move(*packed);
         bestOrder = order();
@@ -228,14 +249,42 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       if (best.missing == 0)
         break;
     }
-    for (Operation *op : bestOrder)
-      op->moveBefore(&block, block.end());
+    FailureOr<Packed> result = std::move(best);
+    if (bestLost) {
+      before.erase();
+      for (auto [op, gate] : bestOrder) {
+        op->moveBefore(&block, block.end());
+        if (gate)
+          op->setAttr(schedule::kGatedAttr, gate);
+      }
+      result = packJoined(func, byDevice, costs, std::move(*result));
+      if (failed(result))
+        return failure();
+    } else {
+      restore(func, before, byDevice);
+    }
     ungateCopies(func);
     for (auto &[device, size] : transient)
-      size.missing = llvm::is_contained(best.waiting, device) ? size.missing : 0;
+      size.missing = llvm::is_contained(result->waiting, device) ? size.missing : 0;
     for (StringAttr device : devices)
       transient[device].lost = bestLost;
-    return best;
+    return result;
+  }
+
+  /// With small copies whose gates are open at the same time as one, where that has the room.
+  FailureOr<Packed> packJoined(commands::FuncOp func, Buffers &byDevice,
+                               const schedule::CommandCosts &costs, Packed single) {
+    commands::FuncOp before = func.clone();
+    schedule::forEachSegment(func.getBody().front(), [&](ArrayRef<Operation *> commands) {
+      schedule::coalesceCopies(commands, costs);
+    });
+    FailureOr<Packed> joined = packAll(func, byDevice, &costs, Packing::quick);
+    if (succeeded(joined) && single.isBetter(*joined)) {
+      restore(func, before, byDevice);
+      return single;
+    }
+    before.erase();
+    return joined;
   }
 
   /// Bytes for transient buffers under the device's limit.

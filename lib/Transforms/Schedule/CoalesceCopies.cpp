@@ -1,6 +1,7 @@
 // Makes one copy of small ones that go the same way at the same time (spec X5): the adapter between
 // the plan dialect and the queues library, which says what goes together and why.
 
+#include "gantry/Transforms/CoalesceCopies.h"
 #include "gantry/Analysis/Segments.h"
 #include "gantry/Queues/Coalesce.h"
 #include "gantry/Transforms/OrderByStart.h"
@@ -32,8 +33,11 @@ static Operation *merge(ArrayRef<Operation *> copies) {
   auto first = cast<commands::CopyOp>(copies.front());
   SmallVector<Value> sources, targets;
   SmallVector<Attribute> also;
+  int64_t gate = 0; // all wait for the last
   for (Operation *op : copies) {
     auto copy = cast<commands::CopyOp>(op);
+    if (auto own = copy->getAttrOfType<IntegerAttr>(kGatedAttr))
+      gate = std::max(gate, own.getInt());
     for (unsigned i = 0; i < copy.getSources().size(); ++i) {
       commands::CopyOp::Copied value = copy.getCopied(i);
       if (!sources.empty())
@@ -48,12 +52,14 @@ static Operation *merge(ArrayRef<Operation *> copies) {
       commands::CopyOp::create(builder, first.getLoc(), sources, targets, first.getDeviceAttr(),
                                first.getNameAttr(), first.getLocationAttr(), first.getQueueAttr(),
                                first.getCauseAttr(), builder.getArrayAttr(also));
+  if (gate)
+    merged->setAttr(kGatedAttr, builder.getI64IntegerAttr(gate));
   for (Operation *op : copies)
     op->erase();
   return merged;
 }
 
-static void coalesce(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+void gantry::schedule::coalesceCopies(ArrayRef<Operation *> commands, const CommandCosts &costs) {
   if (numberQueues(commands).size() <= 1)
     return;
   std::vector<uint32_t> firsts =
@@ -83,7 +89,7 @@ struct CoalesceCopies : gantry::impl::CoalesceCopiesPassBase<CoalesceCopies> {
     CommandCosts costs(getOperation());
     for (auto func : getOperation().getOps<commands::FuncOp>())
       forEachSegment(func.getBody().front(),
-                     [&](ArrayRef<Operation *> commands) { coalesce(commands, costs); });
+                     [&](ArrayRef<Operation *> commands) { coalesceCopies(commands, costs); });
   }
 };
 } // namespace

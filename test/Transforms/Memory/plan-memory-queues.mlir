@@ -102,6 +102,37 @@ plan.func @apart inputs [#plan.binding<"x" : tensor<16xf32> on @d0>] outputs [] 
 
 // -----
 
+// What the host keeps comes one by one when there is room for it; those whose room is there at the same time go together again.
+// CHECK: plan.arena @transient_d1 transient on @d1 size 256 lower_bound 256
+// CHECK-LABEL: plan.func @together
+// CHECK: plan.copy %{{[^,]*}}, %{{[^,]*}} to %[[X:[^,]*]], %[[A:[^,]*]] on @d1 queue 1 for "one" "x" at "g:1" also [#plan.copied<"a" at "g:2" for "two">]
+// CHECK-NEXT: plan.launch @k(%[[X]]) {{.*}} "first"
+// CHECK-NEXT: plan.copy %{{[^,]*}}, %{{[^,]*}} to %[[B:[^,]*]], %[[C:[^,]*]] on @d1 queue 1 for "three" "b" at "g:3" also [#plan.copied<"c" at "g:4" for "four">]{{$}}
+// CHECK: plan.launch @k(%[[B]]) {{.*}} "use_b"
+plan.device @d0 "/job:localhost/replica:0/task:0/device:CPU:0" on "host"
+plan.device @d1 "/job:localhost/replica:0/task:0/device:GPU:0" on "sim" physical 1 limit 300
+plan.constant @ca "a" on @d0 offset -1 size 64 : tensor<16xf32> = dense<1.0> : tensor<16xf32>
+plan.constant @cb "b" on @d0 offset -1 size 64 : tensor<16xf32> = dense<2.0> : tensor<16xf32>
+plan.constant @cc "c" on @d0 offset -1 size 64 : tensor<16xf32> = dense<3.0> : tensor<16xf32>
+plan.func @together inputs [#plan.binding<"x" : tensor<16xf32> on @d0>] outputs [] {
+  %x = plan.input 0 size 64
+  %0 = plan.use @ca size 64
+  %1 = plan.use @cb size 64
+  %2 = plan.use @cc size 64
+  %x1 = plan.buffer size 64 on @d1 "x" : tensor<16xf32>
+  %a = plan.buffer size 64 on @d1 "a" : tensor<16xf32>
+  %b = plan.buffer size 64 on @d1 "b" : tensor<16xf32>
+  %c = plan.buffer size 64 on @d1 "c" : tensor<16xf32>
+  %t = plan.buffer size 128 on @d1 "t" : tensor<32xf32>
+  plan.copy %x, %0, %1, %2 to %x1, %a, %b, %c on @d1 queue 1 for "one" "x" at "g:1" also [#plan.copied<"a" at "g:2" for "two">, #plan.copied<"b" at "g:3" for "three">, #plan.copied<"c" at "g:4" for "four">]
+  plan.launch @k(%x1) -> (%t) items 1 grain 1 on @d1 "first" [] at ""
+  plan.launch @k(%a) -> () items 1 grain 1 on @d1 "use_a" [] at ""
+  plan.launch @k(%b) -> () items 1 grain 1 on @d1 "use_b" [] at ""
+  plan.launch @k(%c) -> () items 1 grain 1 on @d1 "use_c" [] at ""
+}
+
+// -----
+
 // Values go out while the next one is made, and where there is no room for more, that is as long as the one behind it waits.
 // CHECK: plan.arena @transient_d1 transient on @d1 size 128 lower_bound 128
 // CHECK-LABEL: plan.func @early
