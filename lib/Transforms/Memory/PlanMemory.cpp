@@ -27,6 +27,9 @@ namespace gantry {
 } // namespace gantry
 
 static constexpr uint64_t kAlignment = 64;
+/// Of the room on a device: a bound that leaves next to nothing free, and a layout that a short
+/// search seldom brings below it then.
+static constexpr double kFull = 0.995, kFar = 1.03;
 
 namespace {
 /// An arena in the making.
@@ -319,7 +322,14 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
                                     ArrayRef<Whole> buffers, const Timeline &time, Packing effort) {
     const packing::Problem problem = problemOf(buffers, time);
     Expected<packing::Solution> solution = packing::pack(problem, {.rounds = 0});
-    // What no layout has the room for is not worth a search.
+    // What no layout has the room for is not worth a search; nor, where there are other plans to
+    // try, what leaves nothing free at its fullest and is far from it.
+    const auto exceeds = [&](double part, uint64_t bytes) {
+      return static_cast<double>(bytes) > part * static_cast<double>(room(device));
+    };
+    if (effort == Packing::quick && solution && exceeds(kFull, solution->lowerBound) &&
+        exceeds(kFar, solution->peak))
+      return solution.take();
     for (unsigned rounds = 1; rounds <= (effort == Packing::thorough ? 2 : 1); ++rounds)
       if (solution && solution->peak > room(device) && solution->lowerBound <= room(device))
         solution = packing::pack(problem, {.capacity = room(device), .rounds = rounds});
