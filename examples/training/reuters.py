@@ -35,10 +35,12 @@ def main():
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--optimizer", default="nadam")
-    parser.add_argument("--strategy", choices=["one"], default="one")
+    parser.add_argument("--strategy", default="one")
     parser.add_argument("--softmax", action="store_true")
     parser.add_argument("--rows", type=int, help="train on so many rows alone")
     arguments = parser.parse_args()
+    if arguments.strategy != "one":
+        parser.error(f"--strategy {arguments.strategy} is not there: Trainer trains on one device, which is --strategy one")
     if arguments.data == "debian":
         (x, y), test = load(WORDS, LENGTH)
     else:

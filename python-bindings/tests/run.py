@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Runs the package's tests on two simulated GPUs with the libraries of a build, a process a file.
 
-Usage: run.py --build-dir BUILD [--json FILE] [--jobs N] [--only NAME ...] [--python PROGRAM ...] [--others] [-v]
+Usage: run.py --build-dir BUILD [--json FILE] [--jobs N] [--filter TEXT ...] [--python PROGRAM ...] [--others] [-v]
+--filter takes names or parts of names, of files as test_seed_training or of tests as test_training.Fit.test_it_learns.
 --python runs them with other interpreters than this one; --others some of them, with each from 3.9 on that is on the path and
 has NumPy, and names those that have not.
 Exit status 0 when nothing failed; --json writes passed, failures and skips for tools/dev/run_tests.py.
@@ -35,9 +36,22 @@ class Counter(unittest.TextTestResult):
         self.passed += 1
 
 
-def run_here(module):
+def chosen(suite, module, texts):
+    """A file's tests whose names have one of the texts; all, where there are none, or where one is the file's."""
+    if not texts or any(text in module for text in texts):
+        return suite
+    tests = [test for test in flat(suite) if any(text in test.id() for text in texts)]
+    return unittest.TestSuite(tests)
+
+
+def flat(suite):
+    for each in suite:
+        yield from flat(each) if isinstance(each, unittest.TestSuite) else [each]
+
+
+def run_here(module, texts):
     """Runs one file's tests in this process; prints its result as the last line."""
-    suite = unittest.defaultTestLoader.loadTestsFromName(f"tests.{module}")
+    suite = chosen(unittest.defaultTestLoader.loadTestsFromName(f"tests.{module}"), module, texts)
     result = unittest.TextTestRunner(resultclass=Counter, stream=sys.stderr, verbosity=1).run(suite)
     failures = [str(test) for test, _ in result.failures + result.errors] + [str(t) for t in result.unexpectedSuccesses]
     skips = collections.Counter(reason for _, reason in result.skipped)
@@ -52,8 +66,9 @@ def environment(build):
             "GANTRY_DEVICES": "GPU:0,GPU:1", "GANTRY_SIMULATE": "1"}
 
 
-def run_module(python, module, build, verbose):
-    done = subprocess.run([python, __file__, "--build-dir", build, "--here", module], text=True, timeout=1200,
+def run_module(python, module, texts, build, verbose):
+    asked = ["--filter", *texts] if texts else []
+    done = subprocess.run([python, __file__, "--build-dir", build, "--here", module, *asked], text=True, timeout=1200,
                           env=environment(build), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         result = json.loads(done.stdout.splitlines()[-1])
@@ -87,11 +102,16 @@ def others():
     return found
 
 
-def run_all(python, names, arguments, total):
-    for file in sorted(HERE.glob("test_*.py")):
-        if names and file.stem not in names:
-            continue
-        result = run_module(python, file.stem, arguments.build_dir.resolve(), arguments.verbose)
+def files(texts):
+    """Names of files that may hold tests of such names: those that texts name, or all when one names none."""
+    names = [file.stem for file in sorted(HERE.glob("test_*.py"))]
+    named = [[name for name in names if text in name or f"{name}." in text] for text in texts]
+    return [name for name in names if any(name in each for each in named)] if texts and all(named) else names
+
+
+def run_all(python, texts, arguments, total):
+    for name in files(texts):
+        result = run_module(python, name, texts, arguments.build_dir.resolve(), arguments.verbose)
         total["passed"] += result["passed"]
         total["failures"] += result["failures"]
         total["skips"].update(result["skips"])
@@ -102,18 +122,20 @@ def main():
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--jobs")
-    parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--filter", nargs="+", default=[])
     parser.add_argument("--python", nargs="+", default=[])
     parser.add_argument("--others", action="store_true")
     parser.add_argument("--here")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
     if arguments.here:
-        return run_here(arguments.here)
+        return run_here(arguments.here, arguments.filter)
     total = {"passed": 0, "failures": [], "skips": collections.Counter()}
     pythons = others() if arguments.others else arguments.python or [sys.executable]
     for python in pythons:
-        run_all(python, arguments.only or (OTHERS if arguments.others else ()), arguments, total)
+        run_all(python, arguments.filter or (OTHERS if arguments.others else ()), arguments, total)
+    if arguments.filter and not total["passed"] and not total["failures"] and not total["skips"]:
+        print(f"no test has a name with {' or '.join(arguments.filter)}")
     print(f"{total['passed']} passed, {len(total['failures'])} failed, {sum(total['skips'].values())} skipped")
     if arguments.json:
         arguments.json.write_text(json.dumps(total), encoding="utf-8")

@@ -44,6 +44,7 @@ class Form:
     smooth: bool = True  # central differences tell the slope, too
     twice: bool = True  # the rule's ops have rules: compared with the second derivatives
     types: tuple = ("f64",)
+    family: str = "random graphs"
 
     def of(self, text, element, n):
         return [({"T": element}.get(e, e), shape) for e, shape in shapes(text, {"n": n, "k": min(n, 5)})]
@@ -166,6 +167,11 @@ def binary_forms():
     for op, function in (("rem", torch.fmod), ("mod", torch.remainder)):
         yield Form(op, "T:3 n, T:n", "T:3 n", function, draws={0: between(1.1, 1.9), 1: between(0.6, 1)})
         yield Form(op, "T:3 n, T:n", "T:3 n", function, draws={0: between(-1.9, -1.1), 1: between(0.6, 1)})
+    # 1 / 0.1 rounds to 10, and the rest was taken with 9.
+    whole_parts = lambda x, b, f: x - b * ((x - f(x, b)) / b).detach().round()
+    for op, function in (("rem", torch.fmod), ("mod", torch.remainder)):
+        yield Form(op, "T:3 n, T:n", "T:3 n", lambda x, b, f=function: whole_parts(x, b, f), draws={0: among(1, 0.3, 0.7, -0.3), 1: among(0.1)},
+                   smooth=False, twice=False)
     for op, function in (("maximum", torch.maximum), ("minimum", torch.minimum)):
         yield Form(op, "T:3 n, T:n", "T:3 n", function, draws={0: away(), 1: away()})
         yield Form(op, "T:3 n, T:n", "T:3 n", function, draws={0: among(-1, 0, 1), 1: among(-1, 0, 1)}, smooth=False, twice=False)
@@ -304,10 +310,10 @@ def windows_of(x, window, strides, dilations, out):
 
 
 def first_largest(v):
-    """The first of equals, whatever PyTorch's own order is."""
+    """The first of equals, whatever PyTorch's own order is; a NaN is larger than any number."""
     best, place = v[..., 0], torch.zeros(v.shape[:-1], dtype=torch.int64)
     for i in range(1, v.shape[-1]):
-        place = torch.where(v[..., i] > best, i, place)
+        place = torch.where((v[..., i] > best) | torch.isnan(v[..., i]) & ~torch.isnan(best), i, place)
         best = torch.maximum(best.detach(), v[..., i].detach())
     return torch.gather(v, -1, place.unsqueeze(-1)).squeeze(-1)
 
@@ -341,6 +347,7 @@ def window_forms():
         pool = lambda x, w=wins: first_largest(w(x, -torch.inf))
         yield Form("max_pool", "T:n 2 9 8", shape, pool, text, sizes=(0, 1, 3), draws={0: apart}, types=WIDE[:2])
         yield Form("max_pool", "T:n 2 9 8", shape, pool, text, sizes=(1, 3), draws={0: among(-1, 0, 1)}, smooth=False)
+        yield Form("max_pool", "T:n 2 9 8", shape, pool, text, sizes=(1, 3), draws={0: among(-1, 0, 1, np.nan)}, smooth=False, twice=False)
         for counts in (False, True):
             average = averaged(wins, low, high, reach, counts)
             yield Form("avg_pool", "T:n 2 9 8", shape, average, text + (", count_include_pad" if counts else ""), sizes=(0, 1, 3),
@@ -706,7 +713,20 @@ def program_forms():
         yield Form("while", "T:n, T:n", "T:n", repeated(rounds), body=LOOP.replace("ROUNDS", str(rounds)), sizes=(1, 17), wrt=(0, 1) if rounds else (0,))
 
 
+FAMILIES = {"one operand": elementwise_forms, "several operands": binary_forms, "products": contraction_forms, "windows": window_forms,
+            "reductions, rows": reduction_forms, "movement": movement_forms, "indices": indexing_forms, "places of maxima": pick_forms,
+            "structure": program_forms}
+# Where PyTorch's own functions say something else, and what Gantry is compared with there.
+APART = {
+    "rem, mod": "where a / b rounds up, PyTorch's slope is that of the next piece: by a formula with the piece that the rest was taken in",
+    "lp_pool": "of numbers below 0 with odd p PyTorch takes roots of sums below 0: by the sum of |x|^p",
+    "max_pool": "of NaN PyTorch's slope is the last one's, of equals it depends on how it computes: by the first",
+    "hard_swish": "at 3 PyTorch's own function says 1 or 1.5, which depends on how it computes: by its formula",
+}
+
+
 def forms():
-    for family in (elementwise_forms, binary_forms, contraction_forms, window_forms, reduction_forms, movement_forms, indexing_forms, pick_forms,
-                   program_forms):
-        yield from family()
+    for family, made in FAMILIES.items():
+        for form in made():
+            form.family = family
+            yield form

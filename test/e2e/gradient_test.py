@@ -14,6 +14,7 @@ import argparse
 import collections
 import dataclasses
 import itertools
+import multiprocessing
 import pathlib
 import re
 import sys
@@ -24,7 +25,7 @@ import numpy as np
 import gantry_api
 import groups
 from cases import LONG
-from gradient_forms import between, forms, text_of, torch
+from gradient_forms import APART, between, forms, text_of, torch
 from gradient_graphs import graph
 from kernel_forms import DTYPES, rounded
 
@@ -101,10 +102,9 @@ def make_case(form, element, n, number):
 
 def sizes_of(form, number):
     *small, last = form.sizes
-    if LONG:
+    if LONG or number == 1:
         return form.sizes
-    small = [n for n in small if n != 17]
-    return [*(small if number == 1 else small[number % len(small):][:1] if small else ()), last]
+    return [*(small[number % len(small):][:1] if small else ()), last]
 
 
 def make_cases(graphs):
@@ -186,13 +186,22 @@ def error_of(actual, expected, least):
 
 
 class Gradients(groups.Suite):
+    """Beside what is wrong, `worst` has for each case the largest error beside PyTorch, and that beside differences."""
+
+    def __init__(self, cases, pack, **more):
+        super().__init__(cases, pack, **more)
+        self.places = {id(case): i for i, case in enumerate(cases)}  # of what workers are forked with
+        self.worst = tuple(multiprocessing.RawArray("d", [np.nan] * max(1, len(cases))) for _ in range(2))
+
     def judge(self, case, actual):
         limit = case.tolerance[1]
         count = len(case.source.results)
         what = lambda i: f"value {i}" if i < count else f"gradient {i - count}"
         # What cancels out is rounded where it was large.
         most = max((np.abs(e[np.isfinite(e)]).max(initial=0) for e in map(np.asarray, case.expected)), default=0)
+        worst = self.worst[0]
         for i, (array, expected) in enumerate(zip(actual, case.expected, strict=bool(case.expected))):
+            worst[self.places[id(case)]] = np.fmax(worst[self.places[id(case)]], error_of(array, expected, max(1e-3, 0.1 * most)))
             if not (error := error_of(array, expected, max(1e-3, 0.1 * most))) <= limit:
                 return f"{what(i)}: {error:.2g} of the largest value off (at most {limit:.2g}): {array.reshape(-1)[:4]} for {np.asarray(expected).reshape(-1)[:4]}"
         return None
@@ -226,6 +235,7 @@ class Gradients(groups.Suite):
         slopes = [here[count + k] * source.nudges[i] for k, i in enumerate(source.wrt)]
         found, told = sum(p.sum() for p in parts), sum(s.sum() for s in slopes)
         scale = max(sum(np.abs(p).sum() for p in parts), sum(np.abs(s).sum() for s in slopes), 1e-3)
+        self.worst[1][self.places[id(case)]] = abs(found - told) / scale
         if abs(found - told) > AGAINST_DIFFERENCES * scale:
             return f"central differences say {found!r}, the gradient {told!r}"
         return None
@@ -237,6 +247,34 @@ def ops_without_forms():
     return [f"gantry.{op}" for op in rules if op not in known]
 
 
+def say(suite):
+    """A line for each family, and what is not compared."""
+    rows = [("family", "ops", "cases", "beside PyTorch in f64", "f32", "f16", "bf16", "differences")]
+    families = collections.defaultdict(list)
+    for i, case in enumerate(suite.cases):
+        families[case.source.form.family].append((i, case))
+    largest = lambda values: next((f"{worst:.2g}" for worst in [max((v for v in values if not np.isnan(v)), default=None)] if worst is not None), "-")
+    for family, own in families.items():
+        ops = {case.source.form.op.split()[0] for _, case in own}
+        rows.append((family, str(len(ops)), str(len(own)), *(largest([suite.worst[0][i] for i, case in own if case.key == element]) for element in OFF_BY),
+                     largest([suite.worst[1][i] for i, _ in own])))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  " + "  ".join(text.rjust(width) if i else text.ljust(width) for i, (text, width) in enumerate(zip(row, widths))))
+    print(f"  at most {', '.join(f'{bound:g} in {element}' for element, bound in OFF_BY.items())}, {AGAINST_DIFFERENCES:g} for central differences; as parts "
+          "of the largest value")
+    sizes = collections.Counter(case.name.split()[-2] for case in suite.cases if case.source.form.family != "random graphs")
+    print(f"  {sum(case.source.twice for case in suite.cases)} cases with second derivatives; by size: "
+          f"{', '.join(f'{n}: {sizes[n]}' for n in sorted(sizes, key=int))}")
+    alone = collections.Counter(case.source.form.op.split()[0] for i, case in enumerate(suite.cases) if np.isnan(suite.worst[0][i]))
+    for op, count in alone.items():
+        print(f"  not compared with PyTorch: {op}, {count} cases, by central differences alone")
+    for op, what in APART.items():
+        print(f"  not compared with PyTorch's own function: {op}: {what}")
+    for op, where in TESTED_ELSEWHERE.items():
+        print(f"  in no form of its own: {op}, but in {where}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
@@ -244,18 +282,18 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--graphs", type=int, default=200, help="random graphs; 2000 are the long form")
-    parser.add_argument("-v", action="store_true", help="a line for each op")
+    parser.add_argument("-v", action="store_true", help="a line for each family of ops: cases and worst errors; what is not compared")
     arguments = parser.parse_args()
     gantry_api.load(arguments.build_dir)
     torch.set_num_threads(1)
     if not HAS_PYTORCH:
         print("gradients: without PyTorch (group references), by central differences alone")
     cases = [case for case in make_cases(arguments.graphs) if arguments.filter in case.name]
-    failures = Gradients(cases, pack).run(CASES_OF_A_PLAN, arguments.jobs)
+    suite = Gradients(cases, pack)
+    failures = suite.run(CASES_OF_A_PLAN, arguments.jobs)
     failures.update((op, "has no form") for op in ops_without_forms())
     if arguments.v:
-        for op, count in collections.Counter(case.source.form.op.split()[0] for case in cases).items():
-            print(f"  {op}: {count} cases")
+        say(suite)
     return groups.report("gradients", len(cases), failures, arguments.json)
 
 
