@@ -3,6 +3,8 @@
 import contextlib
 import gc
 import io
+import re
+import traceback
 import unittest
 import warnings
 
@@ -963,53 +965,98 @@ class LongRuns(unittest.TestCase):
 
 W = lambda: gt.Variable(np.ones(3, np.float32), name="wrong")
 X = np.ones((4, 3), np.float32)
-# Wrong programs, each with what is said of it.
+# Wrong programs, each with all that is said of it; LINE is where the program is, `\d+` and `\w+` stand for numbers and names of the plan.
 WRONG = [
     ("integer loss", lambda: gt.grad(lambda x: gt.sum(x.astype("int32")))(X),
-     "gives the loss int32[]; a loss is a scalar of floats: take the mean or the sum"),
-    ("loss is no scalar", lambda: gt.grad(lambda x: x * 2)(X), "gives the loss float32[4, 3]; a loss is a scalar of floats"),
-    ("several values", lambda: gt.grad(lambda x: (gt.sum(x), x))(X), "gives 2 values; what is differentiated is one loss, and with has_aux=True"),
-    ("aux is missing", lambda: gt.grad(lambda x: gt.sum(x), has_aux=True)(X), "has_aux: '<lambda>' gives a loss and something else, as a pair"),
+     "'<lambda>' gives the loss int32[]; a loss is a scalar of floats: take the mean or the sum"),
+    ("loss is no scalar", lambda: gt.grad(lambda x: x * 2)(X),
+     "'<lambda>' gives the loss float32[4, 3]; a loss is a scalar of floats: take the mean or the sum"),
+    ("several values", lambda: gt.grad(lambda x: (gt.sum(x), x))(X),
+     "'<lambda>' gives 2 values; what is differentiated is one loss, and with has_aux=True a loss and something else"),
+    ("aux is missing", lambda: gt.grad(lambda x: gt.sum(x), has_aux=True)(X),
+     "has_aux: '<lambda>' gives a loss and something else, as a pair; got Value(float32[])"),
     ("integer argument", lambda: gt.grad(lambda n: gt.sum(n.astype("float32")))(np.ones(3, np.int32)),
-     "is differentiated with respect to int32[3]; only floats have gradients"),
-    ("no such argument", lambda: gt.grad(lambda x: gt.sum(x), wrt="y")(X), "wrt: 'y' is no argument that '<lambda>' was given"),
-    ("unused argument", lambda: gt.grad(lambda x, y: gt.sum(x), wrt=(0, 1))(X, X), "which the loss does not depend on; leave it out"),
-    ("unused variable", lambda: (lambda w: gt.grad(lambda x: gt.sum(x), wrt=w)(X))(W()), "'wrong', which the loss does not depend on"),
-    ("behind a rounding", lambda: gt.grad(lambda x: gt.sum((x > 0).astype("float32")))(X), "alone, which has no gradient"),
+     "'<lambda>' is differentiated with respect to int32[3]; only floats have gradients"),
+    ("no such argument", lambda: gt.grad(lambda x: gt.sum(x), wrt="y")(X),
+     "wrt: 'y' is no argument that '<lambda>' was given, no Variable and no Module; its parameters are 'x'"),
+    ("unused argument", lambda: gt.grad(lambda x, y: gt.sum(x), wrt=(0, 1))(X, X),
+     "LINE: 'gantry.gradient' op differentiates with respect to operand 1 'input1', which the loss does not depend on; leave it out, or have zeros "
+     "with allow_unused"),
+    ("unused parameter", lambda: (lambda w: gt.grad(lambda x: gt.sum(x), wrt=w)(X))(W()),
+     "LINE: 'gantry.gradient' op differentiates with respect to operand 0 'wrong', which the loss does not depend on; leave it out, or have zeros with "
+     "allow_unused"),
+    ("behind a comparison", lambda: gt.grad(lambda x: gt.sum((x > 0).astype("float32")))(X),
+     "LINE: 'gantry.gradient' op differentiates with respect to operand 0 'input0', which the loss depends on by gantry.compare alone, which has no "
+     "gradient; leave it out, or have zeros with allow_unused"),
     ("op without a rule", lambda: gt.grad(lambda x: gt.sum(gt.ops.scatter_elements(x, np.zeros((1, 3), np.int32), x[:1] * 2, axis=0, reduction="mul")))(X),
-     "mul"),
-    ("loop without rounds", lambda: gt.grad(lambda x: gt.while_loop(lambda s: s < 100.0, lambda s: s * 2, gt.sum(x)))(X), "rounds"),
-    ("shape of a variable", lambda: W().assign(np.ones(4, np.float32)), "is float32[3], and is assigned float32[4]"),
-    ("type of a variable", lambda: gt.function(lambda x: W().assign(x))(np.ones(3)), "is float32[3], and is assigned float64[3]"),
-    ("a variable of a trace", lambda: gt.function(lambda x: gt.Variable(x))(X), "a variable starts with Value(float32[4, 3]), which is not known"),
-    ("labels of floats", lambda: losses.scce(X[:, 0], X), "scce takes labels of integers, got float32[4]; cce takes those of the outputs' shape"),
+     "LINE: 'gantry.scatter_elements' op with the reduction 'mul' has no gradient; only 'none' and 'add' have one"),
+    ("loop without a bound", lambda: gt.grad(lambda x: gt.while_loop(lambda s: s < 100.0, lambda s: s * 2, gt.sum(x)))(X),
+     "LINE: 'gantry.while' op has no gradient: how often it runs is not known when compiling; count its rounds from one constant to another"),
+    ("shape of a variable", lambda: W().assign(np.ones(4, np.float32)), "variable 'wrong' is float32[3], and is assigned float32[4]"),
+    ("type of a variable", lambda: gt.function(lambda x: W().assign(x))(np.ones(3)), "variable 'wrong' is float32[3], and is assigned float64[3]"),
+    ("a variable of a trace", lambda: gt.function(lambda x: gt.Variable(x))(X),
+     "a variable starts with Value(float32[4, 3]), which is not known while a function is traced; make it with a value that is known, and assign this one"),
+    ("labels of floats", lambda: losses.scce(X[:, 0], X),
+     "scce takes labels of integers, got float32[4]; cce takes those of the outputs' shape"),
     ("shape of labels", lambda: losses.mse(X[:2], X), "mse takes labels of the outputs' shape [4, 3], got [2, 3]"),
     ("label out of range", lambda: gt.Trainer(small(True)).fit(np.ones((4, 4), np.float32), np.array([0, 1, 2, 3])),
      "the network gives 3 classes, and labels go from 0 to 3"),
-    ("id out of range", lambda: gt.Trainer(nn.Sequential(nn.Embedding(3, 2), nn.Flatten(), nn.Dense(2, "softmax"))).fit(
-        np.array([[0, 3]], np.int32), np.array([0])), "has 3 rows, and ids go from 0 to 3"),
+    ("id out of range", lambda: gt.Trainer(nn.Sequential(nn.Embedding(3, 2, name="words"), nn.Flatten(), nn.Dense(2))).fit(np.array([[0, 3]]), np.array([0])),
+     "words has 3 rows, and ids go from 0 to 3"),
     ("rows and labels", lambda: gt.Trainer(small(True)).fit(X, np.zeros(3, np.int32)), "there are 4 rows and 3 labels"),
-    ("layer of another width", lambda: (lambda d: (d(X), d(X[:, :2])))(nn.Dense(2)), "was made for rows of 3, got [4, 2]"),
-    ("window too large", lambda: nn.Conv1D(2, 5)(np.ones((1, 4, 3), np.float32)), "has windows of [5], and [1, 4, 3] has none of these"),
-    ("optimizer by a wrong name", lambda: gt.Trainer(small(), optimizer="adams"), "there is no optimizer 'adams'; there are sgd, adam"),
+    ("layer of another width", lambda: (lambda d: (d(X), d(X[:, :2])))(nn.Dense(2, name="wide")), "wide was made for rows of 3, got [4, 2]"),
+    ("window too large", lambda: nn.Conv1D(2, 5, name="far")(np.ones((1, 4, 3), np.float32)), "far has windows of [5], and [1, 4, 3] has none of these"),
+    ("optimizer by a wrong name", lambda: gt.Trainer(small(), optimizer="adams"),
+     "there is no optimizer 'adams'; there are sgd, adam, adamw, nadam, adamax, rmsprop, adagrad, adadelta, lion, lamb, lars, ftrl"),
     ("number of an optimizer", lambda: optim.Adam(float("nan")), "Adam: rate is a finite number, got nan"),
-    ("gradients of another network", lambda: (lambda d: (d(X), optim.SGD().apply(d, {})))(nn.Dense(2)), "gradients of Dense("),
-    ("limit below the least", lambda: gt.Trainer(small(True), limit={"CPU:0": "100B"}).fit(np.ones((4, 4), np.float32), np.zeros(4, np.int32)),
-     "limit"),
+    ("gradients of another network", lambda: (lambda d: (d(X), optim.SGD().apply(d, {})))(nn.Dense(2, name="own")),
+     "gradients of Dense('own') are a dict by the names of its parameters, as value_and_grad(..., wrt=net) gives them"),
+    ("limit below the least", lambda: gt.Trainer(nn.Dense(2, name="big"), "mse", limit={"CPU:0": "100B"}).fit(X, X[:, :2], progress=False),
+     "LINE: the plan needs \\d+ bytes on '/job:localhost/replica:0/task:0/device:CPU:0', the limit is 100 bytes: constants 0 bytes, variables \\d+ bytes, "
+     "inputs and outputs \\d+ bytes, transient \\d+ bytes (most while 'big/\\w+/\\w+' runs in 'main'); raise the limit to at least \\d+ bytes, put less "
+     "on this device, make the batch smaller (--largest-batch=DIM finds the largest that fits), or have a plan made that fits but may take longer "
+     "(--over-limit=fix)"),
 ]
+
+
+def lines_of(code):
+    """What lines of its file a function has, those of functions inside of it among them."""
+    inside = {number for each in code.co_consts if hasattr(each, "co_lines") for number in lines_of(each)}
+    return inside | {number for *_, number in code.co_lines() if number}
+
+
+def refused(program):
+    """What a program is refused with, and the innermost line of this file that was on the way."""
+    try:
+        program()
+    except gt.GantryError as error:
+        own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == __file__]
+        return str(error), own[-1]
+    return "nothing", 0
 
 
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
 class WrongPrograms(unittest.TestCase):
     def test_each_with_its_text(self):
+        """All of the text, and that it is raised at a line of the program, and names it where a plan is refused."""
+        self.assertGreaterEqual(len(WRONG), 20)
+        meanings = {re.escape("LINE"): r"test_training\.py:(\d+):1", re.escape(r"\d+"): r"[\d.]+", re.escape(r"\w+"): r"\w+"}
         for name, program, text in WRONG:
             with self.subTest(name):
-                with self.assertRaises(gt.GantryError) as caught:
-                    program()
-                self.assertIn(text, str(caught.exception))
+                gc.collect()  # what was there before has no claim to names
+                said, line = refused(program)
+                pattern = re.escape(text)
+                for short, meaning in meanings.items():
+                    pattern = pattern.replace(short, meaning)
+                found = re.fullmatch(pattern, said)
+                self.assertTrue(found, said)
+                for number in (line, *map(int, found.groups())):
+                    self.assertIn(number, lines_of(program.__code__))
 
     def test_at_the_users_line(self):
-        with self.assertRaises(gt.GantryError) as caught:
+        """Of a program of several lines: the op's."""
+        def program():
+            x = X * 2
             gt.grad(lambda x: gt.while_loop(lambda s: s < 100.0,
-                                            lambda s: s * 2, gt.sum(x)))(X)
-        self.assertIn("test_training.py:", str(caught.exception))
+                                            lambda s: s * 2, gt.sum(x)))(x)
+        self.assertIn(f"test_training.py:{program.__code__.co_firstlineno + 2}:", refused(program)[0])

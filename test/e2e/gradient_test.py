@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """Gradients against PyTorch's and against central differences.
 
-Every form of an op that has a gradient (gradient_forms.py) is differentiated at sizes 0, 1 and 197 (an op's further forms at
-one of the small ones; with GANTRY_TEST_LONG=1 all, and at 17) with random cotangents, in f64: values, gradients and, as rules
-are made of ops that have rules, gradients of gradients may differ from PyTorch's by 1e-10 of the largest value; what the forward says on both sides of a point tells the slope to 1e-6. Narrow types are held against f64. With
-fusion and without, on one thread and on two the bits are the same. Random graphs (gradient_graphs.py) read values many times, in
-branches and loops, too. An op of Gradients.md with a rule and without a form fails.
+Every form of an op that has a gradient (gradient_forms.py) is differentiated at sizes 0, 1, 17 and 197 (an op's further forms
+at 197 and one of the others; with GANTRY_TEST_LONG=1 at all) with random cotangents, in f64: values, gradients and, as rules
+are made of ops that have rules, gradients of gradients may differ from PyTorch's by 1e-10 of the largest value; what the
+forward says on both sides of a point tells the slope to 1e-6. Narrow types are held against f64. With fusion and without, on
+one thread and on two, on a CPU and on a simulated GPU the bits are the same; on an interpreted one where nothing is added up.
+Random graphs (gradient_graphs.py) read values many times, in branches and loops, too. An op of Gradients.md with a rule and
+without a form fails.
 
 Usage: gradient_test.py --build-dir BUILD [--jobs N] [--graphs N] [--filter TEXT] [--json FILE] [-v]
 """
@@ -29,6 +31,8 @@ from gradient_forms import APART, between, forms, text_of, torch
 from gradient_graphs import graph
 from kernel_forms import DTYPES, rounded
 
+INTERPRETED = bool(gantry_api.DEVICES)  # kernels of GPUs
+ELSEWHERE = ("devices=CPU:0",) if INTERPRETED else ("devices=CPU:0,GPU:0", "simulate")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs/generated/Gradients.md"
 CASES_OF_A_PLAN = 12
@@ -191,7 +195,7 @@ class Gradients(groups.Suite):
     def __init__(self, cases, pack, **more):
         super().__init__(cases, pack, **more)
         self.places = {id(case): i for i, case in enumerate(cases)}  # of what workers are forked with
-        self.worst = tuple(multiprocessing.RawArray("d", [np.nan] * max(1, len(cases))) for _ in range(2))
+        self.worst = tuple(multiprocessing.RawArray("d", [np.nan] * max(1, len(cases))) for _ in range(3))
 
     def judge(self, case, actual):
         limit = case.tolerance[1]
@@ -208,6 +212,8 @@ class Gradients(groups.Suite):
 
     def compare(self, cases, file, inputs, outputs):
         found = super().compare(cases, file, inputs, outputs)
+        found = [what or self.elsewhere(case, names, other) for other in [self.run_elsewhere(file, inputs)]
+                 for what, case, names in zip(found, cases, outputs)]
         if not any(case.source.nudges for case in cases):
             return found
         plan = gantry_api.Plan(gantry_api.compile_model(file, self.flags, inputs), 1)
@@ -215,6 +221,16 @@ class Gradients(groups.Suite):
         runs = [at(0), at(-1), at(1), at(-2), at(2)]
         return [what or self.differences(case, *([run[name] for name in names] for run in runs))
                 for what, case, names in zip(found, cases, outputs)]
+
+    def run_elsewhere(self, file, inputs):
+        plan = gantry_api.Plan(gantry_api.compile_model(file, (*self.flags, *ELSEWHERE), inputs), 1)
+        return plan.run({name: inputs[name] for name in plan.inputs})
+
+    def elsewhere(self, case, names, other):
+        """A CPU and a simulated GPU give the same bytes; an interpreted one where nothing is added up."""
+        same = all(groups.same_bits(self.first[name], other[name]) for name in names)
+        self.worst[2][self.places[id(case)]] = not same
+        return None if same or not must_be_same(case) else f"other bits with {' '.join(ELSEWHERE)}"
 
     def nudged(self, cases, inputs, sign):
         moved, first = dict(inputs), 0
@@ -241,23 +257,30 @@ class Gradients(groups.Suite):
         return None
 
 
+def must_be_same(case):
+    """A CPU and a GPU add up in orders of their own."""
+    source = case.source
+    wide = all(source.operands[i][1] == source.results[0][1] for i in source.wrt)  # nothing was broadcast
+    return not INTERPRETED or source.form.family in ("one operand", "indices", "places of maxima") or source.form.family == "several operands" and wide
+
+
 def ops_without_forms():
     rules = re.findall(r"^\| `gantry\.(\w+)` \| (?!zero|no way|refused|—)", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
     known = {form.op for form in forms()} | set(TESTED_ELSEWHERE)
     return [f"gantry.{op}" for op in rules if op not in known]
 
 
-def say(suite):
+def say(suite, failures):
     """A line for each family, and what is not compared."""
-    rows = [("family", "ops", "cases", "beside PyTorch in f64", "f32", "f16", "bf16", "differences")]
+    rows = [("family", "ops", "cases", "beside PyTorch in f64", "f32", "f16", "bf16", "differences", f"other bits {'on a CPU' if INTERPRETED else 'simulated'}")]
     families = collections.defaultdict(list)
     for i, case in enumerate(suite.cases):
         families[case.source.form.family].append((i, case))
     largest = lambda values: next((f"{worst:.2g}" for worst in [max((v for v in values if not np.isnan(v)), default=None)] if worst is not None), "-")
     for family, own in families.items():
         ops = {case.source.form.op.split()[0] for _, case in own}
-        rows.append((family, str(len(ops)), str(len(own)), *(largest([suite.worst[0][i] for i, case in own if case.key == element]) for element in OFF_BY),
-                     largest([suite.worst[1][i] for i, _ in own])))
+        rows.append((family, str(len(ops)), str(len(own)), *(largest([suite.worst[0][i] for i, case in own if case.tolerance[1] == OFF_BY[element]]) for element in OFF_BY),
+                     largest([suite.worst[1][i] for i, _ in own]), str(int(np.nansum([suite.worst[2][i] for i, _ in own])))))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print("  " + "  ".join(text.rjust(width) if i else text.ljust(width) for i, (text, width) in enumerate(zip(row, widths))))
@@ -271,6 +294,8 @@ def say(suite):
         print(f"  not compared with PyTorch: {op}, {count} cases, by central differences alone")
     for op, what in APART.items():
         print(f"  not compared with PyTorch's own function: {op}: {what}")
+    print(f"  fused = unfused, 1 = 2 threads; the same bytes with {' '.join(ELSEWHERE)} are asked of {sum(map(must_be_same, suite.cases))} cases: "
+          f"{sum('other bits' in what for what in failures.values())} differ")
     for op, where in TESTED_ELSEWHERE.items():
         print(f"  in no form of its own: {op}, but in {where}")
 
@@ -293,7 +318,7 @@ def main():
     failures = suite.run(CASES_OF_A_PLAN, arguments.jobs)
     failures.update((op, "has no form") for op in ops_without_forms())
     if arguments.v:
-        say(suite)
+        say(suite, failures)
     return groups.report("gradients", len(cases), failures, arguments.json)
 
 

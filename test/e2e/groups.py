@@ -93,7 +93,7 @@ class Suite:
             for threads in (2, 1):
                 plan = gantry_api.Plan(content, threads)
                 runs[flags, threads] = self.run_plan(plan, {name: inputs[name] for name in plan.inputs})
-        first = runs.pop((self.variants[0], 2))
+        self.first = first = runs.pop((self.variants[0], 2))
         found = []
         for case, names in zip(cases, outputs):
             found.append(self.judge(case, [first[name] for name in names]) or next(
