@@ -275,6 +275,10 @@ class Graph:
         """What a variable holds at this point of the program."""
         if variable in self._bound:
             return self._bound[variable][0]
+        if variable.frozen:
+            with suspended():
+                value = variable._read()
+            return self.constant(value)
         self.locate()
         return self.op("read", (), (self._declare(variable),), device=variable.device)[0]
 

@@ -111,6 +111,9 @@ class Optimizer(Kept):
     clip_norm         gradients are scaled so that the norm of each is at most that
     clip_global_norm  gradients are scaled by one factor so that the norm of all is at most that
     name              of what it keeps: variables "dense/weight/adam/m"
+
+    A variable's `rate_scale` is a factor of the rate, and its `decay`, where it has one, takes the place of this one. Elements of
+    float16 and bfloat16 are updated in float32, in a copy that the optimizer keeps.
     """
 
     rule, defaults = None, {}
@@ -146,12 +149,17 @@ class Optimizer(Kept):
         self.step.assign_add(graph.constant(1, "int64"))
         t = self.step.read()
         rate = self._rate(_f64(t) - 1.0)
-        numbers = "{" + ", ".join(f"{key} = {float(value):.17e} : f64" for key, value in sorted(self._numbers.items())) + "}"
         for (variable, _), gradient in zip(pairs, self._clipped([gradient for _, gradient in pairs])):
-            attributes = (graph._declare(variable), ("rule", _c.ATTRIBUTE_STRING, self.rule), ("numbers", _c.ATTRIBUTE_TEXT, numbers),
-                          ("slots", _c.ATTRIBUTE_STRING, self.name))
-            graph.op("optimizer_step", [gradient, rate, t], attributes)
+            attributes = (graph._declare(variable), ("rule", _c.ATTRIBUTE_STRING, self.rule),
+                          ("numbers", _c.ATTRIBUTE_TEXT, self._numbers_of(variable)), ("slots", _c.ATTRIBUTE_STRING, self.name))
+            own = rate if variable.rate_scale == 1 else rate * float(variable.rate_scale)
+            graph.op("optimizer_step", [gradient, own, t], attributes)
             graph._bound.pop(variable, None)
+
+    def _numbers_of(self, variable):
+        """The rule's numbers as an attribute, with the variable's own decay."""
+        numbers = self._numbers if variable.decay is None else {**self._numbers, "decay": variable.decay}
+        return "{" + ", ".join(f"{key} = {float(value):.17e} : f64" for key, value in sorted(numbers.items())) + "}"
 
     def _rate(self, step):
         """The rate after so many steps, a float64 scalar."""
@@ -176,6 +184,7 @@ def _pairs(variables, gradients):
     """Each variable with its gradient."""
     if isinstance(variables, Reads):
         gradient = gm.tensor(gradients)
+        variables._check_free()
         variables._check(gradient.dtype, gradient.shape)
         yield variables, gradient
     elif isinstance(variables, Kept):

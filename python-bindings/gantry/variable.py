@@ -87,21 +87,37 @@ class _Shared(State):
             return super().__getitem__(name)
 
 
+def _traced_anew(name, what):
+    """An attribute that functions are traced anew for."""
+    def give(self, value):
+        if getattr(self, name) != value:
+            setattr(self, name, value)
+            _runtime.version += 1
+    return property(lambda self: getattr(self, name), give, doc=what)
+
+
 class Variable(Reads, Shaped, Operators):
-    """A typed value that outlives runs: `shape`, `dtype`, `device`, `name`, `trainable`.
+    """A typed value that outlives runs: `shape`, `dtype`, `device`, `name`, `trainable`, `frozen`, `rate_scale`, `decay`.
 
     value      what it holds at first: an Array, NumPy array, number or nested list; its type and shape stay
     name       in logs and files; "w_1" where "w" is taken
     trainable  whether networks count it among what an optimizer changes
     device     where it lives; else where the value is, or where new arrays are made
 
+    frozen: functions hold its value as a constant, which can be packed for products; it cannot be assigned, nor is it
+    trained. rate_scale is a factor of what optimizers have as their rate, 1 at first; decay takes the place of theirs, where
+    it is a number. Functions that use the variable are traced anew when one of these changes.
+
     In operators and ops it stands for its value. InvalidArgumentError for a value that is known only when a function
     runs.
     """
 
-    __slots__ = ("name", "trainable", "_shape", "_dtype", "_device", "__weakref__")
+    __slots__ = ("name", "_trainable", "_frozen", "_rate_scale", "_decay", "_shape", "_dtype", "_device", "__weakref__")
     __array_priority__ = 100
     shape, dtype, device = fixed("shape", "another variable"), fixed("dtype", "another variable"), fixed("device", "to")
+    frozen = _traced_anew("_frozen", "Whether functions hold its value as a constant.")
+    rate_scale = _traced_anew("_rate_scale", "A factor of its optimizers' rates.")
+    decay = _traced_anew("_decay", "Its own weight decay, in the place of its optimizers'; None: theirs.")
 
     def __init__(self, value, name=None, trainable=True, device=None):
         self.name = None  # nothing to give back yet
@@ -112,7 +128,8 @@ class Variable(Reads, Shaped, Operators):
             made = value.read() if isinstance(value, Reads) else value
             made = made.to(device) if isinstance(made, Array) and device is not None else \
                 made if isinstance(made, Array) else array(made, device=device)
-        self.trainable, self._shape, self._dtype, self._device = bool(trainable), made.shape, made.dtype, made.device
+        self._trainable, self._frozen, self._rate_scale, self._decay = bool(trainable), False, 1.0, None
+        self._shape, self._dtype, self._device = made.shape, made.dtype, made.device
         state = variables()
         with _lock:
             _bury()
@@ -137,6 +154,17 @@ class Variable(Reads, Shaped, Operators):
     def __repr__(self):
         return f"Variable({self.name!r}, {self._dtype}{list(self._shape)}, device={self._device!r})"
 
+    @property
+    def trainable(self):
+        """Whether networks count it among what an optimizer changes: not while it is frozen."""
+        return self._trainable and not self._frozen
+
+    @trainable.setter
+    def trainable(self, value):
+        if self._trainable != bool(value):
+            self._trainable = bool(value)
+            _runtime.version += 1
+
     # ---- reading and assigning ----
 
     def read(self):
@@ -157,7 +185,8 @@ class Variable(Reads, Shaped, Operators):
     value = property(read)
 
     def assign(self, value):
-        """Gives it another value, of its type and shape; a number fills it."""
+        """Gives it another value, of its type and shape; a number fills it. InvalidArgumentError for one that is frozen."""
+        self._check_free()
         for tape in _apply.tapes():
             tape.forget(self)
         graph = tracing()
@@ -178,6 +207,7 @@ class Variable(Reads, Shaped, Operators):
 
     def assign_add(self, value):
         """Adds a value of its type and shape, or a number."""
+        self._check_free()
         for tape in _apply.tapes():
             tape.forget(self)
         graph = tracing()
@@ -189,6 +219,10 @@ class Variable(Reads, Shaped, Operators):
     def assign_sub(self, value):
         """Takes off a value of its type and shape, or a number."""
         return self.assign(self.read() - value)
+
+    def _check_free(self):
+        if self._frozen:
+            raise InvalidArgumentError(f"variable '{self.name}' is frozen: functions hold its value as a constant; unfreeze it to change it")
 
     def _check(self, dtype, shape):
         if (dtype, tuple(shape)) != (self._dtype, self._shape):

@@ -13,6 +13,9 @@ def variables() -> State: ...
 class Variable(Shaped, Operators):
     name: str
     trainable: bool
+    frozen: bool
+    rate_scale: float
+    decay: Optional[float]
     @property
     def shape(self) -> Tuple[int, ...]: ...
     @property

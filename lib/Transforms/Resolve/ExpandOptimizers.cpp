@@ -114,6 +114,13 @@ public:
       return value;
     return named(BroadcastOp::create(builder, location, type, value));
   }
+  /// The wide copy, or the variable itself where the copy is not what the variable was rounded from: at the first step, and
+  /// where something else has assigned it.
+  Value newest(Value master, Value weight) {
+    Value rounded = cast(master, typeOf(weight).getElementType());
+    Value same = named(CompareOp::create(builder, location, CompareDirection::EQ, rounded, weight));
+    return named(SelectOp::create(builder, location, same, master, cast(weight, element)));
+  }
   /// As a scalar of f64.
   Value scalar(Part part) { return valueOf(part, /*asElement=*/false); }
 
@@ -275,6 +282,9 @@ private:
 // Steps
 //===----------------------------------------------------------------------===//
 
+/// What a variable of f16 or bf16 is updated in: in itself, updates smaller than half of its last digit would be lost.
+const OptimizerSlot kMaster = {"master", /*isScalar=*/false, "0"};
+
 class Step {
 public:
   Step(OptimizerStepOp op, VariableOp variable)
@@ -290,7 +300,13 @@ public:
   LogicalResult expand() {
     OpBuilder builder(op);
     Value weight = ReadOp::create(builder, op.getLoc(), type, op.getVariableAttr());
-    known["w"] = {0, parts.cast(weight, element), true};
+    VariableOp master;
+    if (type.getElementType() == element)
+      known["w"] = {0, weight, true};
+    else if (VariableOp made = master = declare(kMaster, type.clone(element)))
+      known["w"] = {0, parts.newest(readOf(made), weight), true};
+    if (failed(isSound))
+      return failure();
     known["g"] = {0, parts.cast(op.getGradient(), element), true};
     known["rate"] = {0, op.getRate(), false};
     known["t"] = {0, parts.cast(op.getStep(), builder.getF64Type()), false};
@@ -299,10 +315,12 @@ public:
     if (failed(isSound))
       return failure();
     assign(op.getVariableAttr(), parts.filling(known["w"], type));
+    if (master)
+      assign(symbolOf(master), parts.filling(known["w"], master.getTensorType()));
     for (const OptimizerSlot &slot : rule.slots)
       if (VariableOp made = slots.lookup(slot.name)) {
         Part &last = known[slot.name];
-        assign(FlatSymbolRefAttr::get(made.getSymNameAttr()),
+        assign(symbolOf(made),
                slot.isScalar ? parts.scalar(last) : parts.filling(last, made.getTensorType()));
       }
     op.erase();
@@ -340,9 +358,16 @@ private:
     if (!declared)
       return {};
     slots[slot.name] = declared;
+    return {0, readOf(declared), !slot.isScalar};
+  }
+
+  Value readOf(VariableOp slot) {
     OpBuilder builder(op);
-    auto symbol = FlatSymbolRefAttr::get(declared.getSymNameAttr());
-    return {0, ReadOp::create(builder, op.getLoc(), wanted, symbol), !slot.isScalar};
+    return ReadOp::create(builder, op.getLoc(), slot.getTensorType(), symbolOf(slot));
+  }
+
+  static FlatSymbolRefAttr symbolOf(VariableOp slot) {
+    return FlatSymbolRefAttr::get(slot.getSymNameAttr());
   }
 
   /// The slot's variable, which another step may have declared.

@@ -7,13 +7,17 @@
 """
 
 from . import init
-from .layers import (Activation, AvgPool, BatchNorm, Conv1D, Conv2D, Dense, Dropout, Embedding, Flatten, GlobalAvgPool,
-                     GlobalMaxPool, LayerNorm, MaxPool, Reshape)
+from .attention import MultiHeadAttention, TransformerDecoderLayer, TransformerEncoderLayer, padding_mask
+from .layers import (Activation, AvgPool, Conv1D, Conv2D, Conv3D, ConvTranspose1D, ConvTranspose2D, ConvTranspose3D, Dense, Dropout,
+                     Embedding, Flatten, GlobalAvgPool, GlobalMaxPool, MaxPool, Reshape)
 from .module import Module, Sequential, is_training, training
+from .norms import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 
-MaxPool1D = MaxPool2D = MaxPool  # how many dimensions there are is told by what comes in
-AvgPool1D = AvgPool2D = AvgPool
+MaxPool1D = MaxPool2D = MaxPool3D = MaxPool  # how many dimensions there are is told by what comes in
+AvgPool1D = AvgPool2D = AvgPool3D = AvgPool
 
-__all__ = ["Activation", "AvgPool", "AvgPool1D", "AvgPool2D", "BatchNorm", "Conv1D", "Conv2D", "Dense", "Dropout",
-           "Embedding", "Flatten", "GlobalAvgPool", "GlobalMaxPool", "LayerNorm", "MaxPool", "MaxPool1D", "MaxPool2D",
-           "Module", "Reshape", "Sequential", "init", "is_training", "training"]
+__all__ = ["Activation", "AvgPool", "AvgPool1D", "AvgPool2D", "AvgPool3D", "BatchNorm", "Conv1D", "Conv2D", "Conv3D",
+           "ConvTranspose1D", "ConvTranspose2D", "ConvTranspose3D", "Dense", "Dropout", "Embedding", "Flatten", "GlobalAvgPool",
+           "GlobalMaxPool", "GroupNorm", "LayerNorm", "MaxPool", "MaxPool1D", "MaxPool2D", "MaxPool3D", "Module",
+           "MultiHeadAttention", "RMSNorm", "Reshape", "Sequential", "TransformerDecoderLayer", "TransformerEncoderLayer", "init",
+           "is_training", "padding_mask", "training"]

@@ -3,8 +3,12 @@
 
 import math
 
+import numpy as np
+
 from .. import math as gm, ops, random
+from ..array import array
 from ..errors import InvalidArgumentError
+from . import init
 from .module import Module, is_training
 
 _ACTIVATIONS = ("relu", "sigmoid", "tanh", "softplus", "softsign", "silu", "mish", "exp", "abs")
@@ -69,19 +73,35 @@ class Dense(Module):
 
 class Embedding(Module):
     """Rows of a table at ids: [...] of integers gives [..., size]. `weight` is [rows, size]. Ids outside of the table are
-    clamped to it; Trainer refuses them."""
+    clamped to it; Trainer refuses them.
 
-    def __init__(self, rows, size, initial="uniform", dtype="float32", name=None):
+    padding  an id whose row is zeros at first and is not trained, as PyTorch's padding_idx; from the end where it is below 0
+    """
+
+    def __init__(self, rows, size, padding=None, initial="uniform", dtype="float32", name=None):
         super().__init__(name)
+        if padding is not None and not -rows <= padding < rows:
+            raise InvalidArgumentError(f"{self._own_name()} has {rows} rows, and row {padding} is to be the padding's")
         self.rows, self.size, self._initial, self._dtype = rows, size, initial, dtype
+        self.padding = None if padding is None else padding % rows
 
     def build(self, shape):
-        self.weight = self.variable("weight", (self.rows, self.size), self._initial, self.rows, self.size, self._dtype)
+        self.weight = self.variable("weight", (self.rows, self.size), self._first, self.rows, self.size, self._dtype)
+
+    def _first(self, shape, fan_in, fan_out, dtype):
+        made = init.named(self._initial)(shape, fan_in, fan_out, dtype)
+        if self.padding is None:
+            return made
+        return gm.where(array(np.arange(shape[0])[:, None] == self.padding, device=made.device), 0, made)
 
     def forward(self, ids):
         if ids.dtype.is_floating or ids.dtype == "bool":
             raise InvalidArgumentError(f"{self._own_name()} takes ids, which are integers, got {ids.dtype}{list(ids.shape)}")
-        return ops.gather(self.weight, ids if ids.dtype in ("int32", "int64") else ops.cast(ids, "int32"), 0)
+        ids = ids if ids.dtype in ("int32", "int64") else ops.cast(ids, "int32")
+        made = ops.gather(self.weight, ids, 0)
+        if self.padding is None:
+            return made
+        return gm.where(ops.reshape(ids == self.padding, (*ids.shape, 1)), ops.stop_gradient(made), made)
 
 
 # ---- windows ----
@@ -136,7 +156,8 @@ class _Conv(_Windows):
         self._strides, self._dilations, self._padding = _each(strides, count), _each(dilations, count), padding
         self._groups, self._call, self._has_bias, self._initial, self._dtype = groups, _activation(activation), bias, initial, dtype
 
-    def build(self, shape):
+    def _channels_of(self, shape):
+        """How many channels there are of [n, spatial, c] or [n, c, spatial]."""
         if len(shape) != self.spatial + 2:
             order = "[n, spatial, c]" if self._last else "[n, c, spatial]"
             raise InvalidArgumentError(f"{self._own_name()} takes {order} with {self.spatial} spatial dimensions, got {list(shape)}")
@@ -144,6 +165,10 @@ class _Conv(_Windows):
         if inside % self._groups or self.filters % self._groups:
             raise InvalidArgumentError(f"{self._own_name()} has {self._groups} groups, which do not divide its {inside} channels and "
                                        f"{self.filters} filters")
+        return inside
+
+    def build(self, shape):
+        inside = self._channels_of(shape)
         size = math.prod(self.window)
         self.weight = self.variable("weight", (self.filters, inside // self._groups, *self.window), self._initial,
                                     inside // self._groups * size, self.filters // self._groups * size, self._dtype)
@@ -155,7 +180,9 @@ class _Conv(_Windows):
         spans = [d * (w - 1) + 1 for d, w in zip(self._dilations, self.window)]
         if any(size + a + b < span for size, a, b, span in zip(sizes, low, high, spans)):
             raise InvalidArgumentError(f"{self._own_name()} has windows of {spans}, and {list(x.shape)} has none of these")
-        y = self._around(x, lambda x: ops.conv(x, self.weight, self._strides, low, high, self._dilations, self._groups))
+        return self._finish(self._around(x, lambda x: ops.conv(x, self.weight, self._strides, low, high, self._dilations, self._groups)))
+
+    def _finish(self, y):
         if self.bias is not None:
             y = y + (self.bias if self._last else ops.reshape(self.bias, (1, self.filters) + (1,) * self.spatial))
         return self._call(y)
@@ -174,6 +201,66 @@ class Conv2D(_Conv):
 
     padding: "valid", "same", or how much border there is on both sides."""
     spatial = 2
+
+
+class Conv3D(_Conv):
+    """A convolution over [n, depth, height, width, c], which gives [n, depth', height', width', filters]. `weight` is
+    [filters, c / groups, depth, height, width] of the window.
+
+    padding: "valid", "same", or how much border there is on both sides."""
+    spatial = 3
+
+
+class _ConvTranspose(_Conv):
+    """Each pixel spread over a window: what gives a convolution's input its gradient."""
+
+    def __init__(self, filters, window, activation=None, strides=1, padding="valid", output_padding=0, dilations=1, groups=1, bias=True,
+                 channels="last", initial="glorot_uniform", dtype="float32", name=None):
+        super().__init__(filters, window, activation, strides, padding, dilations, groups, bias, channels, initial, dtype, name)
+        self._output_padding = _each(output_padding, self.spatial)
+
+    def build(self, shape):
+        inside = self._channels_of(shape)
+        size = math.prod(self.window)
+        self.weight = self.variable("weight", (inside, self.filters // self._groups, *self.window), self._initial,
+                                    inside // self._groups * size, self.filters // self._groups * size, self._dtype)
+        self.bias = self.variable("bias", (self.filters,), dtype=self._dtype) if self._has_bias else None
+
+    def forward(self, x):
+        spans = [d * (w - 1) + 1 for d, w in zip(self._dilations, self.window)]
+        if self._padding == "same":  # sizes are those of the input times the strides, as Keras has it
+            whole = [max(0, span - stride) for span, stride in zip(spans, self._strides)]
+            low, high = tuple(pad // 2 for pad in whole), tuple(pad - pad // 2 for pad in whole)
+            more = tuple(max(0, stride - span) for span, stride in zip(spans, self._strides))
+        else:
+            low, high = _pads(self._padding, spans, self.window, self._strides, self._dilations)
+            more = self._output_padding
+        sizes = x.shape[1:-1] if self._last else x.shape[2:]
+        if any(t * (s - 1) + span - a - b + p < 0 for s, t, span, a, b, p in zip(sizes, self._strides, spans, low, high, more)):
+            raise InvalidArgumentError(f"{self._own_name()} takes borders of {list(low)} and {list(high)} off windows of {spans}, and "
+                                       f"{list(x.shape)} leaves nothing")
+        return self._finish(self._around(x, lambda x: ops.conv_transpose(x, self.weight, self._strides, low, high, self._dilations, more,
+                                                                         self._groups)))
+
+
+class ConvTranspose1D(_ConvTranspose):
+    """Each of [n, length, c] spread over a window, which gives [n, strides (length - 1) + dilations (window - 1) + 1 - borders +
+    output_padding, filters]. `weight` is [c, filters / groups, window].
+
+    padding: "valid", "same" (strides times the length), or what is taken off on both sides."""
+    spatial = 1
+
+
+class ConvTranspose2D(_ConvTranspose):
+    """Each of [n, height, width, c] spread over a window; sizes as those of ConvTranspose1D, which gives [n, height', width',
+    filters]. `weight` is [c, filters / groups, height, width] of the window."""
+    spatial = 2
+
+
+class ConvTranspose3D(_ConvTranspose):
+    """Each of [n, depth, height, width, c] spread over a window; sizes as those of ConvTranspose1D, which gives [n, depth',
+    height', width', filters]. `weight` is [c, filters / groups, depth, height, width] of the window."""
+    spatial = 3
 
 
 class _Pool(_Windows):
@@ -249,7 +336,7 @@ class Reshape(Module):
         return gm.reshape(x, (x.shape[0], *self._shape))
 
 
-# ---- dropout and norms ----
+# ---- dropout ----
 
 class Dropout(Module):
     """While training each element is 0 with the probability `ratio`, and the others are divided by 1 - ratio: Srivastava et
@@ -259,68 +346,10 @@ class Dropout(Module):
         super().__init__(name)
         if not 0 <= ratio < 1:
             raise InvalidArgumentError(f"a dropout's ratio is at least 0 and below 1, got {ratio}")
-        self.ratio = ratio
+        self.ratio, self._built = ratio, True
 
     def forward(self, x):
         if not is_training() or not self.ratio:
             return x
         keeps = random.uniform(x.shape) >= self.ratio
         return gm.where(keeps, x * (1 / (1 - self.ratio)), 0)
-
-
-class BatchNorm(Module):
-    """Each channel with the mean 0 and the deviation 1, times `scale` plus `bias`: Ioffe and Szegedy, Batch normalization,
-    2015. While training by the batch's statistics, elsewhere by their moving averages `mean` and `variance`.
-
-    momentum   what remains of an average at a step: 0.9 as PyTorch's 0.1, 0.99 as Keras
-    unbiased   the variance enters its average times n / (n - 1), as PyTorch has it; not where n is 1
-    """
-
-    def __init__(self, momentum=0.9, epsilon=1e-5, unbiased=False, channels="last", dtype="float32", name=None):
-        super().__init__(name)
-        self._momentum, self._epsilon, self._unbiased = momentum, epsilon, unbiased
-        self._last, self._dtype = channels == "last", dtype
-
-    def build(self, shape):
-        _needs_rank(self, shape, 2, "a batch, [n, ..., c]")
-        size = (shape[-1] if self._last else shape[1],)
-        self.scale = self.variable("scale", size, "ones", dtype=self._dtype)
-        self.bias = self.variable("bias", size, dtype=self._dtype)
-        self.mean = self.variable("mean", size, dtype=self._dtype, trainable=False)
-        self.variance = self.variable("variance", size, "ones", dtype=self._dtype, trainable=False)
-
-    def forward(self, x):
-        rank = len(x.shape)
-        axes = tuple(range(rank - 1)) if self._last else (0, *range(2, rank))
-        like = (1,) * (rank - 1) + self.scale.shape if self._last else (1, *self.scale.shape) + (1,) * (rank - 2)
-        of = lambda each: ops.reshape(each, like)
-        if not is_training():
-            return (x - of(self.mean)) * ops.rsqrt(of(self.variance) + self._epsilon) * of(self.scale) + of(self.bias)
-        mean = ops.reduce_mean(x, axes, keep_dims=True)
-        centred = x - mean
-        variance = ops.reduce_mean(centred * centred, axes, keep_dims=True)
-        count = math.prod(x.shape[axis] for axis in axes)
-        self._move(self.mean, mean)
-        self._move(self.variance, variance * (count / (count - 1) if self._unbiased and count > 1 else 1.0))
-        return centred * ops.rsqrt(variance + self._epsilon) * of(self.scale) + of(self.bias)
-
-    def _move(self, average, value):
-        value = ops.stop_gradient(ops.reshape(value, average.shape))
-        average.assign(average * self._momentum + value * (1 - self._momentum))
-
-
-class LayerNorm(Module):
-    """Each row over its last dimension with the mean 0 and the deviation 1, times `scale` plus `bias`: Ba, Kiros and Hinton,
-    Layer normalization, 2016."""
-
-    def __init__(self, epsilon=1e-5, dtype="float32", name=None):
-        super().__init__(name)
-        self._epsilon, self._dtype = epsilon, dtype
-
-    def build(self, shape):
-        _needs_rank(self, shape, 1, "rows")
-        self.scale = self.variable("scale", (shape[-1],), "ones", dtype=self._dtype)
-        self.bias = self.variable("bias", (shape[-1],), dtype=self._dtype)
-
-    def forward(self, x):
-        return ops.layer_norm(x, self.scale, self.bias, axis=len(x.shape) - 1, epsilon=self._epsilon)

@@ -93,7 +93,9 @@ class Module(Kept):
         """A variable of this module, for `build`: made where `to` said, named `dense_1/weight`."""
         with suspended():
             value = init.named(initial)(tuple(shape), fan_in, fan_out, dtype)
-            return Variable(value, f"{self._own_name()}/{name}", trainable, device=vars(self).get("_device") or target(None))
+            made = Variable(value, f"{self._own_name()}/{name}", trainable, device=vars(self).get("_device") or target(None))
+        made._frozen = vars(self).get("_frozen", False)
+        return made
 
     def _parts(self):
         """Attributes that are variables, modules, or lists and dicts of them."""
@@ -153,6 +155,22 @@ class Module(Kept):
             module._device = device
         for variable in self.variables():
             variable._move(device)
+        return self
+
+    def freeze(self):
+        """Makes its variables, and those that it will make, constants of functions: they are not trained, products have them
+        packed, and a batch norm uses its moving averages. Gives the module itself. Functions that use them are traced anew."""
+        return self._freeze(True)
+
+    def unfreeze(self):
+        """Takes back what `freeze` did."""
+        return self._freeze(False)
+
+    def _freeze(self, on):
+        for module in self.modules():
+            module._frozen = on
+        for variable in self.variables():
+            variable.frozen = on
         return self
 
     def summary(self):

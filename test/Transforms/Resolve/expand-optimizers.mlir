@@ -37,6 +37,7 @@ func.func @momentum(%g: tensor<4xf32>, %rate: tensor<f64>, %t: tensor<i64>) {
 // CHECK-DAG: gantry.variable @"w/nadam/p" = dense<1.000000e+00> : tensor<f64>
 // CHECK-DAG: gantry.variable @"w/nadam/m" = dense<0.000000e+00> : tensor<2xf32>
 // CHECK-DAG: gantry.variable @"w/nadam/v" = dense<0.000000e+00> : tensor<2xf32>
+// CHECK-DAG: gantry.variable @"w/nadam/master" = dense<0.000000e+00> : tensor<2xf32>
 // CHECK-NOT: gantry.variable
 // CHECK: func.func @a(
 // CHECK: gantry.assign @"w/nadam/p", %{{.*}} : tensor<f64>
@@ -86,5 +87,26 @@ func.func @decay(%g: tensor<2xf64>, %rate: tensor<f64>, %t: tensor<i64>) {
 gantry.variable @w = dense<0.5> : tensor<4x2xf32>
 func.func @lars(%g: tensor<4x2xf32>, %rate: tensor<f64>, %t: tensor<i64>) {
   gantry.optimizer_step "lars" @w, %g, %rate, %t : tensor<4x2xf32>, tensor<f64>, tensor<i64>
+  return
+}
+
+// -----
+
+// What is narrow is updated in a wide copy, which is taken where it is what the variable was rounded from.
+// CHECK: gantry.variable @"w/sgd/master" {gantry.device = #gantry.device<"GPU:1">} = dense<0.000000e+00> : tensor<4xf32>
+// CHECK-LABEL: func.func @narrow(
+// CHECK: %[[W:.*]] = gantry.read @w : tensor<4xbf16>
+// CHECK: %[[M:.*]] = gantry.read @"w/sgd/master" : tensor<4xf32>
+// CHECK: %[[ROUNDED:.*]] = gantry.cast %[[M]] {{.*}} -> tensor<4xbf16>
+// CHECK: %[[SAME:.*]] = gantry.compare eq, %[[ROUNDED]], %[[W]]
+// CHECK: %[[WIDE:.*]] = gantry.cast %[[W]] {{.*}} -> tensor<4xf32>
+// CHECK: %[[OLD:.*]] = gantry.select %[[SAME]], %[[M]], %[[WIDE]]
+// CHECK: %[[NEW:.*]] = gantry.sub %[[OLD]], %{{.*}} : (tensor<4xf32>
+// CHECK: %[[GIVEN:.*]] = gantry.cast %[[NEW]] {{.*}} -> tensor<4xbf16>
+// CHECK: gantry.assign @w, %[[GIVEN]]
+// CHECK: gantry.assign @"w/sgd/master", %[[NEW]]
+gantry.variable @w {gantry.device = #gantry.device<"GPU:1">} = dense<0.5> : tensor<4xbf16>
+func.func @narrow(%g: tensor<4xbf16>, %rate: tensor<f64>, %t: tensor<i64>) {
+  gantry.optimizer_step "sgd" @w, %g, %rate, %t : tensor<4xbf16>, tensor<f64>, tensor<i64>
   return
 }
