@@ -151,23 +151,27 @@ class _Differentiated:
         return self._function.lower(*args, **kwargs)
 
 
-def value_and_grad(f, wrt=0, has_aux=False, allow_unused=False):
+def value_and_grad(f, wrt=0, has_aux=False, allow_unused=False, argnums=None):
     """A function of f's arguments that gives f's value, a scalar of floats, and its gradients.
 
     wrt           with respect to what: positions or names of arguments, Variables, Modules, or a tuple of these; gradients
                   have the structure of that, those of a Module are a dict by the names of its trainable parameters
     has_aux       f gives (loss, something else), and so does the result: ((loss, else), gradients)
     allow_unused  gradients of what the loss does not depend on are zeros instead of an error
+    argnums       JAX's name for wrt
 
     InvalidArgumentError for a loss that is no scalar of floats, for integers among `wrt`, and, when the function is
     compiled, for what the loss does not depend on and for ops without a gradient, with the way to them.
     """
+    wrt = wrt if argnums is None else argnums
     return _Differentiated(f, functools.wraps(f)(
         lambda *args, **kwargs: _differentiate(f, wrt, args, kwargs, has_aux, allow_unused)))
 
 
-def grad(f, wrt=0, has_aux=False, allow_unused=False):
+def grad(f, wrt=0, has_aux=False, allow_unused=False, argnums=None):
     """The same without the value; with has_aux (gradients, something else)."""
+    wrt = wrt if argnums is None else argnums
+
     def give(*args, **kwargs):
         made, gradients = _differentiate(f, wrt, args, kwargs, has_aux, allow_unused)
         return (gradients, made[1]) if has_aux else gradients

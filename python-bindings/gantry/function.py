@@ -269,13 +269,13 @@ def while_loop(condition, body, init):
             state = body(state)
         return state
     with graph.draws.loop() as loop:
-        drawn = graph.draws.count
+        drawn = graph.draws.mark()
         shape = _trace_loop(graph, condition, body, init)
         if not loop.draws:
             return unflatten(shape, iter(graph.end_op()))
         # What each round draws anew needs its number.
         graph.abandon_op()
-        graph.draws.count = drawn
+        graph.draws.back(drawn)
         shape = _trace_loop(graph, lambda state: loop.at(state[0], condition, state[1]),
                             lambda state: (state[0] + 1, loop.at(state[0], body, state[1])),
                             (graph.constant(0, "int64"), init))

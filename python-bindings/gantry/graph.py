@@ -338,13 +338,14 @@ class Graph:
         """What `body` gives; the ops that it makes are gone afterwards."""
         self.locate()
         self.begin_op("while", ())
-        drawn, bound = self.draws.count, dict(self._bound)
+        drawn, bound = self.draws.mark(), dict(self._bound)
         try:
             self._check(self._library.gantry_graph_begin_region(self._handle, None, 0, None))
             return body()
         finally:
             self.abandon_op()
-            self.draws.count, self._bound = drawn, bound
+            self.draws.back(drawn)
+            self._bound = bound
 
     def abandon_op(self):
         self._check(self._library.gantry_graph_abandon_op(self._handle))

@@ -3,7 +3,9 @@
 >>> loss = gt.losses.scce(labels, net(x), from_logits=True)
 
 Labels of `scce` and `nll` are integers, [n, ...]; those of the others have the shape of the outputs, [n, ..., k] or [n].
-`weights`, one for each row or what broadcasts to that, multiply what rows give; the mean is over all rows all the same.
+`weights`, one for each row or what broadcasts to that, multiply what rows give; the mean is over all rows all the same, as
+Keras's, or with by_weight over the sum of weights, as PyTorch's with weights of classes. Outputs of float16 and bfloat16
+count as float32, which the loss then is. Each has its short name, and that of Keras: `gantry.losses.named` takes both.
 InvalidArgumentError for shapes that do not fit and for labels of the wrong kind.
 """
 
@@ -19,9 +21,20 @@ _told = set()  # places that a remark was made for
 _LEAST = 1e-7  # what a probability is kept away from 0 and 1 by, as Keras does
 
 
+def _wide(outputs):
+    """Narrow floats as float32: a mean over many rows, and 1 - p, have not enough digits there."""
+    outputs = gm.tensor(outputs)
+    if outputs.dtype not in ("float16", "bfloat16"):
+        return outputs
+    made = ops.cast(outputs, "float32")
+    if isinstance(outputs, Value):
+        made.made_by = outputs.made_by
+    return made
+
+
 def _pair(name, labels, outputs):
     """Both as floats of one type and shape."""
-    labels, outputs = gm.tensor(labels), gm.tensor(outputs)
+    labels, outputs = gm.tensor(labels), _wide(outputs)
     if not outputs.dtype.is_floating:
         raise InvalidArgumentError(f"{name} takes outputs of floats, got {outputs.dtype}{list(outputs.shape)}")
     if labels.shape != outputs.shape:
@@ -32,7 +45,7 @@ def _pair(name, labels, outputs):
 
 def _classes(name, labels, outputs):
     """Integer labels, [n, ..., 1], for outputs [n, ..., k]."""
-    labels, outputs = gm.tensor(labels), gm.tensor(outputs)
+    labels, outputs = gm.tensor(labels), _wide(outputs)
     if not outputs.dtype.is_floating or not outputs.shape:
         raise InvalidArgumentError(f"{name} takes outputs of floats, [n, ..., k], got {outputs.dtype}{list(outputs.shape)}")
     if labels.dtype.is_floating or labels.dtype == "bool":
@@ -45,11 +58,16 @@ def _classes(name, labels, outputs):
     return ops.reshape(labels, (*labels.shape, 1)), outputs
 
 
-def _mean(rows, weights=None):
-    if weights is not None:
-        weights = gm.tensor(weights)
-        rows = rows * (weights if weights.dtype == rows.dtype else ops.cast(weights, rows.dtype))
-    return gm.mean(rows)
+def _mean(rows, weights=None, by_weight=False):
+    """Over all rows, or of their weights; where these are all 0 it is 0."""
+    if weights is None:
+        return gm.mean(rows)
+    weights = gm.tensor(weights)
+    weights = weights if weights.dtype == rows.dtype else ops.cast(weights, rows.dtype)
+    if not by_weight:
+        return gm.mean(rows * weights)
+    total = gm.sum(weights if weights.shape == rows.shape else ops.broadcast(weights, rows.shape))
+    return gm.sum(rows * weights) / gm.where(total == 0, gm.full_like(total, 1), total)
 
 
 def _rows(x):
@@ -61,38 +79,38 @@ def _last(x):
     return len(x.shape) - 1
 
 
-def mse(labels, outputs, weights=None):
+def mse(labels, outputs, weights=None, by_weight=False):
     """The mean of (output - label)^2."""
     labels, outputs = _pair("mse", labels, outputs)
     difference = outputs - labels
-    return _mean(_rows(difference * difference), weights)
+    return _mean(_rows(difference * difference), weights, by_weight)
 
 
-def mae(labels, outputs, weights=None):
+def mae(labels, outputs, weights=None, by_weight=False):
     """The mean of |output - label|."""
     labels, outputs = _pair("mae", labels, outputs)
     made = ops.abs(outputs - labels)
-    return _mean(_rows(made), weights)
+    return _mean(_rows(made), weights, by_weight)
 
 
-def huber(labels, outputs, delta=1.0, weights=None):
+def huber(labels, outputs, delta=1.0, weights=None, by_weight=False):
     """e^2 / 2 for errors e up to delta, delta (|e| - delta / 2) beyond: Huber, Robust estimation of a location parameter,
     1964."""
     labels, outputs = _pair("huber", labels, outputs)
     error = ops.abs(outputs - labels)
     made = gm.where(error <= delta, error * error * 0.5, (error - 0.5 * delta) * delta)
-    return _mean(_rows(made), weights)
+    return _mean(_rows(made), weights, by_weight)
 
 
-def log_cosh(labels, outputs, weights=None):
+def log_cosh(labels, outputs, weights=None, by_weight=False):
     """The mean of log(cosh(output - label)), by |e| + softplus(-2 |e|) - log 2."""
     labels, outputs = _pair("log_cosh", labels, outputs)
     error = ops.abs(outputs - labels)
     made = error + ops.softplus(error * -2.0) - math.log(2)
-    return _mean(_rows(made), weights)
+    return _mean(_rows(made), weights, by_weight)
 
 
-def bce(labels, outputs, from_logits=False, smoothing=0.0, weights=None):
+def bce(labels, outputs, from_logits=False, smoothing=0.0, weights=None, by_weight=False):
     """-(label log p + (1 - label) log(1 - p)), p the outputs, or their sigmoid with from_logits. `smoothing` takes labels
     that much of their way to 1/2."""
     labels, outputs = _pair("bce", labels, outputs)
@@ -103,7 +121,7 @@ def bce(labels, outputs, from_logits=False, smoothing=0.0, weights=None):
     else:
         outputs = ops.clamp(outputs, _LEAST, 1 - _LEAST)
         made = -(labels * ops.log(outputs) + (1 - labels) * ops.log(1 - outputs))
-    return _mean(_rows(made), weights)
+    return _mean(_rows(made), weights, by_weight)
 
 
 def _tell_two_softmaxes(name, outputs):
@@ -126,16 +144,16 @@ def _log_of(name, outputs, from_logits):
     return ops.log(ops.clamp(outputs, _LEAST, 1 - _LEAST))
 
 
-def cce(labels, outputs, from_logits=False, smoothing=0.0, weights=None):
+def cce(labels, outputs, from_logits=False, smoothing=0.0, weights=None, by_weight=False):
     """-sum of label log p over the last dimension, p the outputs, or their softmax with from_logits. `smoothing` takes labels
     that much of their way to 1/k."""
     labels, outputs = _pair("cce", labels, outputs)
     if smoothing:
         labels = labels * (1 - smoothing) + smoothing / outputs.shape[-1]
-    return _mean(-gm.sum(labels * _log_of("cce", outputs, from_logits), -1), weights)
+    return _mean(-gm.sum(labels * _log_of("cce", outputs, from_logits), -1), weights, by_weight)
 
 
-def scce(labels, outputs, from_logits=False, smoothing=0.0, ignored=None, weights=None):
+def scce(labels, outputs, from_logits=False, smoothing=0.0, ignored=None, weights=None, by_weight=False):
     """cce for labels that are numbers of classes. Rows whose label is `ignored` give 0, and do not count in the mean."""
     labels, outputs = _classes("scce", labels, outputs)
     logs = _log_of("scce", outputs, from_logits)
@@ -143,43 +161,59 @@ def scce(labels, outputs, from_logits=False, smoothing=0.0, ignored=None, weight
     if smoothing:
         rows = rows * (1 - smoothing) - gm.mean(logs, -1) * smoothing
     if ignored is None:
-        return _mean(rows, weights)
+        return _mean(rows, weights, by_weight)
     counts = ops.cast(gm.squeeze(labels, -1) != ignored, rows.dtype)
-    rows = rows * counts * (1.0 if weights is None else weights)
-    return gm.sum(rows) / ops.maximum(gm.sum(counts), 1.0)
+    weights = counts if weights is None else counts * ops.cast(gm.tensor(weights), rows.dtype)
+    if by_weight:
+        return _mean(rows, weights, True)
+    return gm.sum(rows * weights) / ops.maximum(gm.sum(counts), 1.0)
 
 
-def nll(labels, outputs, weights=None):
+def nll(labels, outputs, weights=None, by_weight=False):
     """-output at the label: outputs are logarithms of probabilities, [n, ..., k]."""
     labels, outputs = _classes("nll", labels, outputs)
-    return _mean(-gm.squeeze(ops.gather_elements(outputs, labels, _last(outputs)), -1), weights)
+    return _mean(-gm.squeeze(ops.gather_elements(outputs, labels, _last(outputs)), -1), weights, by_weight)
 
 
-def kl(labels, outputs, weights=None):
+def kl(labels, outputs, weights=None, by_weight=False):
     """sum of label log(label / output) over the last dimension: Kullback and Leibler, On information and sufficiency, 1951."""
     labels, outputs = _pair("kl", labels, outputs)
     labels, outputs = ops.clamp(labels, _LEAST, 1.0), ops.clamp(outputs, _LEAST, 1.0)
-    return _mean(gm.sum(labels * ops.log(labels / outputs), -1), weights)
+    return _mean(gm.sum(labels * ops.log(labels / outputs), -1), weights, by_weight)
 
 
-def hinge(labels, outputs, weights=None):
+def hinge(labels, outputs, weights=None, by_weight=False):
     """max(1 - label output, 0), labels -1 and 1."""
     labels, outputs = _pair("hinge", labels, outputs)
     made = ops.relu(1 - labels * outputs)
-    return _mean(_rows(made), weights)
+    return _mean(_rows(made), weights, by_weight)
 
 
-def cosine(labels, outputs, weights=None):
+def cosine(labels, outputs, weights=None, by_weight=False):
     """-label output / (|label| |output|) over the last dimension."""
     labels, outputs = _pair("cosine", labels, outputs)
     length = lambda x: ops.rsqrt(ops.maximum(gm.sum(x * x, -1), 1e-12))
-    return _mean(-gm.sum(labels * outputs, -1) * length(labels) * length(outputs), weights)
+    return _mean(-gm.sum(labels * outputs, -1) * length(labels) * length(outputs), weights, by_weight)
 
 
+def triplet(anchor, positive, negative, margin=1.0, weights=None, by_weight=False):
+    """max(|anchor - positive| - |anchor - negative| + margin, 0) of rows [n, k], by Euclid's norm with 1e-6 added to each
+    difference, as PyTorch: Schroff et al., FaceNet, 2015."""
+    positive, anchor = _pair("triplet", positive, anchor)
+    negative, anchor = _pair("triplet", negative, anchor)
+    apart = lambda a, b: ops.sqrt(gm.sum((a - b + 1e-6) * (a - b + 1e-6), -1))
+    return _mean(ops.relu(apart(anchor, positive) - apart(anchor, negative) + margin), weights, by_weight)
+
+
+mean_squared_error, mean_absolute_error, binary_crossentropy, kl_divergence, cosine_similarity = mse, mae, bce, kl, cosine
+categorical_crossentropy, sparse_categorical_crossentropy = cce, scce
+
+_KERAS = {"mean_squared_error": mse, "mean_absolute_error": mae, "binary_crossentropy": bce, "categorical_crossentropy": cce,
+          "sparse_categorical_crossentropy": scce, "kl_divergence": kl, "cosine_similarity": cosine}
 _NAMED = {"mse": mse, "mae": mae, "huber": huber, "log_cosh": log_cosh, "bce": bce, "cce": cce, "scce": scce, "nll": nll,
           "kl": kl, "hinge": hinge, "cosine": cosine}
 
 
 def named(given):
     """The loss of a name, or what was given if it is a function."""
-    return given if callable(given) else look_up(_NAMED, given, "loss")
+    return given if callable(given) else _KERAS.get(given) or look_up(_NAMED, given, "loss")

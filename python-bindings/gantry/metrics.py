@@ -132,12 +132,29 @@ class _Binary(Metric):
         self._threshold = threshold
         super().__init__(name)
 
-    def measure(self, labels, outputs):
+    def _check(self, labels, outputs):
         if labels.shape != outputs.shape:
             raise InvalidArgumentError(f"{self.name} has labels of the outputs' shape {list(outputs.shape)}, got {list(labels.shape)}")
+
+    def measure(self, labels, outputs):
+        self._check(labels, outputs)
         said = ops.cast(outputs > self._threshold, "float32")
         there = ops.cast(ops.cast(labels, "float32") > 0.5, "float32")
         return {"hits": gm.sum(said * there), "said": gm.sum(said), "there": gm.sum(there)}
+
+
+class Binary(_Binary):
+    """The share of outputs on the label's side of the threshold, labels 0 and 1 of the outputs' shape."""
+
+    label = "binary_accuracy"
+    sums = {"total": (), "count": ()}
+
+    def measure(self, labels, outputs):
+        self._check(labels, outputs)
+        return _mean_of((outputs > self._threshold) == (ops.cast(labels, "float32") > 0.5))
+
+    def value(self, total, count):
+        return total / ops.maximum(count, 1.0)
 
 
 class Precision(_Binary):
@@ -165,6 +182,69 @@ class F1(_Binary):
 
     def value(self, hits, said, there):
         return hits * 2.0 / ops.maximum(said + there, 1.0)
+
+
+class AUC(Metric):
+    """The area under the curve of rates: the probability that an output of a label 1 is above one of a label 0. Outputs, from 0 to
+    1, are counted by `bins` steps, as Keras's thresholds; those of one step are equal. 0 where one of the labels is missing.
+
+    from_logits  outputs are logits, whose sigmoid is counted
+    """
+
+    label = "auc"
+
+    def __init__(self, bins=200, from_logits=False, name=None):
+        self._bins, self._from_logits = bins, from_logits
+        super().__init__(name)
+
+    def _shapes(self):
+        return {"ones": (self._bins,), "zeros": (self._bins,)}
+
+    def measure(self, labels, outputs):
+        if labels.shape != outputs.shape:
+            raise InvalidArgumentError(f"{self.name} has labels of the outputs' shape {list(outputs.shape)}, got {list(labels.shape)}")
+        outputs = ops.cast(outputs, "float32") if outputs.dtype != "float32" else outputs
+        outputs = ops.sigmoid(outputs) if self._from_logits else outputs
+        places = ops.cast(ops.clamp(ops.floor(outputs * float(self._bins)), 0.0, float(self._bins - 1)), "int32")
+        marks = ops.one_hot(ops.reshape(places, (math.prod(places.shape),)), 0, 1, 1, self._bins)
+        ones = ops.reshape(ops.cast(ops.cast(labels, "float32") > 0.5, "float32"), (math.prod(labels.shape), 1))
+        marks = ops.cast(marks, "float32")
+        return {"ones": gm.sum(marks * ones, 0), "zeros": gm.sum(marks * (1 - ones), 0)}
+
+    def value(self, ones, zeros):
+        below = ops.cumsum(zeros, 0, exclusive=True)
+        pairs = gm.sum(ones) * gm.sum(zeros)
+        return gm.sum(ones * (below + zeros * 0.5)) / ops.maximum(pairs, 1.0)
+
+
+class Perplexity(Metric):
+    """e to the mean of -log p of the label, an integer: labels [n, ...] for outputs [n, ..., k], probabilities or with from_logits
+    logits. Rows whose label is `ignored` do not count. 1 where nothing was counted."""
+
+    label = "perplexity"
+
+    def __init__(self, from_logits=False, ignored=None, name=None):
+        self._from_logits, self._ignored = from_logits, ignored
+        super().__init__(name)
+
+    def measure(self, labels, outputs):
+        outputs = ops.cast(outputs, "float32") if outputs.dtype != "float32" else outputs
+        if not self._from_logits:
+            outputs = ops.log(ops.clamp(outputs, 1e-7, 1.0))
+        elif outputs.shape:
+            outputs = ops.log_softmax(outputs, len(outputs.shape) - 1)
+        if labels.shape != outputs.shape[:-1] or labels.dtype.is_floating or not outputs.shape:
+            raise InvalidArgumentError(f"{self.name} has labels [n, ...] of integers for outputs [n, ..., k], got "
+                                       f"{labels.dtype}{list(labels.shape)} and {list(outputs.shape)}")
+        own = ops.reshape(labels if labels.dtype in ("int32", "int64") else ops.cast(labels, "int32"), (*labels.shape, 1))
+        rows = -gm.squeeze(ops.gather_elements(outputs, own, len(outputs.shape) - 1), -1)
+        if self._ignored is None:
+            return _mean_of(rows)
+        counts = ops.cast(labels != self._ignored, "float32")
+        return {"total": gm.sum(rows * counts), "count": gm.sum(counts)}
+
+    def value(self, total, count):
+        return ops.exp(total / ops.maximum(count, 1.0))
 
 
 class MeanAbsolute(Metric):
@@ -196,7 +276,8 @@ class ConfusionMatrix(Metric):
         return counts
 
 
-_NAMED = {"accuracy": Accuracy, "top_5": TopK, "precision": Precision, "recall": Recall, "f1": F1, "mae": MeanAbsolute}
+_NAMED = {"accuracy": Accuracy, "top_5": TopK, "precision": Precision, "recall": Recall, "f1": F1, "mae": MeanAbsolute,
+          "binary_accuracy": Binary, "auc": AUC, "perplexity": Perplexity}
 
 
 def named(given):

@@ -180,6 +180,51 @@ class Optimizer(Kept):
         return gradients
 
 
+class MovingAverage(Kept):
+    """Averages of variables, of a Module's that are trainable or of a list: each update makes them decay a + (1 - decay) w. They start
+    as the variables are, and are variables "dense/weight/average" themselves.
+
+    >>> average = gt.optim.MovingAverage(net, 0.999)
+    >>> average.update()                     # behind each step, in its function or outside
+    >>> average.swap(); net(x); average.swap()
+
+    Polyak and Juditsky, Acceleration of stochastic approximation by averaging, 1992; TensorFlow's ExponentialMovingAverage.
+    """
+
+    def __init__(self, variables, decay=0.999):
+        if not 0 <= decay < 1:
+            raise InvalidArgumentError(f"the decay of a moving average is at least 0 and below 1, got {decay!r}")
+        self.decay = decay
+        self._of = variables.parameters() if hasattr(variables, "parameters") else list(variables)
+        if not self._of:
+            raise InvalidArgumentError("a moving average is given no variables; those of a network are made at its first use")
+        with suspended():
+            self._averages = [Variable(each.read(), f"{each.name}/average", trainable=False, device=each.device) for each in self._of]
+        self._update, self._swap = Function(self._next), Function(self._exchange)
+
+    def update(self):
+        """Takes the variables, as they are now, into the averages."""
+        (self._next if tracing() is not None else self._update)()
+
+    def swap(self):
+        """Gives the variables their averages, and the averages their values: a second time takes it back."""
+        (self._exchange if tracing() is not None else self._swap)()
+
+    def variables(self):
+        """The averages, in the order of what they are of."""
+        return list(self._averages)
+
+    def _next(self):
+        for average, variable in zip(self._averages, self._of):
+            average.assign(average * self.decay + variable * (1 - self.decay))
+
+    def _exchange(self):
+        for average, variable in zip(self._averages, self._of):
+            value = variable.read()
+            variable.assign(average.read())
+            average.assign(value)
+
+
 def _pairs(variables, gradients):
     """Each variable with its gradient."""
     if isinstance(variables, Reads):

@@ -112,21 +112,45 @@ class Draws:
         self._graph, self._seeded, self._loops = graph, None, []
         self.key = None  # the input; none while nothing is drawn
         self.count = 0  # of draws from it, or since the seed
+        self._uses, self._streams = {}, {}  # of names: how often they drew, and by their streams
 
     def seed(self, key):
-        self._seeded, self.count = key, 0
+        self._seeded, self.count, self._uses, self._streams = key, 0, {}, {}
+
+    def mark(self):
+        """What `back` takes to forget the draws that were traced since then."""
+        return self.count, dict(self._uses), dict(self._streams)
+
+    def back(self, mark):
+        self.count, self._uses, self._streams = mark[0], dict(mark[1]), dict(mark[2])
 
     def next(self):
         """A key, and the stream of it that is this draw's."""
+        self._begin()
+        self.count += 1
+        key, stream = (self.key, self.count - 1) if self._seeded is None else (self._seeded.fold(self.count), None)
+        return self._of_round(key), stream or None
+
+    def named(self, name):
+        """A key, and the stream of it that the name decides, and how often it drew: whatever else is drawn."""
+        self._begin()
+        use = self._uses[name] = self._uses.get(name, 0) + 1
+        stream = 2**31 | int.from_bytes(hashlib.blake2b(f"{name}:{use}".encode(), digest_size=4).digest(), "little")
+        if self._streams.setdefault(stream, (name, use)) != (name, use):
+            raise InvalidArgumentError(f"'{name}' and '{self._streams[stream][0]}' would draw the same numbers: the 31 bits that "
+                                       "their names are mixed into are equal; give one of them another name")
+        return self._of_round(self.key if self._seeded is None else self._seeded), stream
+
+    def _begin(self):
         for loop in self._loops:
             loop.draws = True
         if self._seeded is None and self.key is None:
             self.key = Key(self._graph.argument("key", "int64", ()))
-        self.count += 1
-        key, stream = (self.key, self.count - 1) if self._seeded is None else (self._seeded.fold(self.count), None)
+
+    def _of_round(self, key):
         for loop in self._loops:
             key = key if loop.round is None else key.fold(loop.round)
-        return key, stream or None
+        return key
 
     def loop(self):
         return Loop(self._loops)
@@ -168,8 +192,15 @@ def normal(shape, mean=0.0, deviation=1.0, dtype="float32", device=None, key=Non
     return _draw(ops.random_normal, shape, float(mean), float(deviation), dtype, device, key)
 
 
-def _draw(op, shape, first, second, dtype, device, key):
-    shape, graph, stream = (shape,) if isinstance(shape, int) else tuple(shape), tracing(), None
+def of_layer(name, shape):
+    """Numbers in [0, 1) of float32 for a layer of that name: in a function they depend on its key or seed, on the name and on how
+    often it drew, not on what else is drawn."""
+    graph = tracing()
+    return _draw(ops.random_uniform, shape, 0.0, 1.0, "float32", None, None, *(graph.draws.named(name) if graph is not None else ()))
+
+
+def _draw(op, shape, first, second, dtype, device, key, own=None, stream=None):
+    shape, graph, key = (shape,) if isinstance(shape, int) else tuple(shape), tracing(), own or key
     if key is None:
         key, stream = graph.draws.next() if graph is not None else (next_key(), None)
     if graph is None or isinstance(key.seed, Value):

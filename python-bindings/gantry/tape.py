@@ -8,17 +8,30 @@ The tape keeps the ops that were made, and makes them once more where a gradient
 function in front, does so once, and sees into branches and loops of graphs.
 """
 
+import sys
 import threading
 
 from . import _apply, autodiff
 from .array import Array, Reads
 from .errors import InvalidArgumentError
 from .function import Function
-from .graph import Value, tracing
+from .graph import Value, tracing, user_frame
 
 _lock = threading.Lock()
 _functions = {}  # by the structure of what is differentiated
 _MOST = 256
+
+
+_told = []
+
+
+def _tell_once():
+    """What is recorded at once has been computed, and is so a second time for its gradients."""
+    if not _told:
+        _told.append(True)
+        file, line = user_frame()
+        print(f"{file}:{line}: remark: a tape outside of functions computes what it recorded a second time for the gradients; "
+              "gantry.value_and_grad, or a gantry.function around the tape, does so once", file=sys.stderr)
 
 
 class GradientTape:
@@ -116,6 +129,7 @@ class GradientTape:
             return autodiff._differentiate(replay, tuple(range(len(sources))), values, {}, False, allow_unused)[1]
         if tracing() is not None:
             return gradients(*given)
+        _tell_once()
         key = repr(structure)
         with _lock:
             if key not in _functions:

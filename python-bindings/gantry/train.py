@@ -17,11 +17,12 @@ import numpy as np
 from . import losses, math as gm, metrics, ops, optim
 from .array import Array
 from .autodiff import value_and_grad
+from .dtypes import as_dtype
 from .errors import InvalidArgumentError
 from .function import Function
 from .graph import tracing
 from .nn.layers import Embedding
-from .nn.module import Sequential, training
+from .nn.module import Module, Sequential, training
 from .random import Key
 
 
@@ -48,7 +49,7 @@ class History:
 class Trainer:
     """Trains a network.
 
-    net        a Module, or a function of one array whose variables `variables` lists
+    net        a Module. Rows of floats are taken in the type of its parameters; of float16 and bfloat16 the loss is float32
     loss       a name of gantry.losses, or a function of labels and outputs that gives their mean, a scalar
     optimizer  a name of gantry.optim, or an Optimizer
     metrics    names of gantry.metrics, or Metrics
@@ -60,6 +61,8 @@ class Trainer:
     """
 
     def __init__(self, net, loss="scce", optimizer="adam", metrics=(), seed=0, limit=None, math=None, **options):
+        if not isinstance(net, Module):
+            raise InvalidArgumentError(f"a Trainer trains a Module, got {net!r}; a class of your own keeps its variables as attributes")
         self.net, self.optimizer, self.seed, self.history = net, optim.named(optimizer), int(seed), History()
         self._measure, self._metrics = losses.named(loss), [_metrics_named(each) for each in metrics]
         self._is_of_classes = self._measure in (losses.scce, losses.nll) or \
@@ -79,7 +82,7 @@ class Trainer:
         tracing().draws.seed(Key(self.seed).fold(self.optimizer.step.read()))
 
         def loss(x, y):
-            outputs = self.net(x)
+            outputs = self._of(x)
             return self._measure(y, outputs), outputs
         with training():
             (value, outputs), gradients = value_and_grad(loss, wrt=self.net, has_aux=True)(x, y)
@@ -88,7 +91,7 @@ class Trainer:
 
     def _look(self, x, y):
         """What a batch that is only looked at adds to the logs."""
-        outputs = self.net(x)
+        outputs = self._of(x)
         self._count(self._measure(y, outputs), x, y, outputs)
 
     def _count(self, loss, x, y, outputs):
@@ -99,7 +102,13 @@ class Trainer:
             metric.update(y, ops.stop_gradient(outputs))
 
     def _predict(self, x):
-        return self.net(x)
+        made = self._of(x)
+        return ops.cast(made, "float32") if made.dtype == "bfloat16" else made  # which NumPy does not have
+
+    def _of(self, x):
+        """What the network gives of rows, which have its type where they are floats."""
+        own = self._type()
+        return self.net(ops.cast(x, own) if own is not None and x.dtype.is_floating and x.dtype != own else x)
 
     def _read_logs(self):
         """All logs as one array: one copy."""
@@ -151,7 +160,7 @@ class Trainer:
         return self._run(x, y, self._batch(batch, len(x)))
 
     def predict(self, x, batch=32):
-        """What the network gives of rows, as one NumPy array."""
+        """What the network gives of rows, as one NumPy array; of bfloat16 as float32."""
         x = self._rows(x)
         batch = self._batch(batch, len(x))
         self._prepare(x)
@@ -194,9 +203,14 @@ class Trainer:
             raise InvalidArgumentError(f"training takes rows, got an array of shape {list(x.shape)}")
         return x.astype(np.float32) if x.dtype == np.float64 and not self._is_wide() else x
 
+    def _type(self):
+        """The type of the network's parameters, also before there are any; of the first, where they are of several."""
+        made = [each.dtype for each in self.net.variables() if each.dtype.is_floating]
+        known = made or [as_dtype(each._dtype) for each in self.net.modules() if "_dtype" in vars(each)]
+        return known[0] if known else None
+
     def _is_wide(self):
-        return any(each.dtype == "float64" for each in self.net.parameters()) or \
-            any(vars(each).get("_dtype") == "float64" for each in self.net.modules())
+        return self._type() == "float64"
 
     def _batch(self, batch, rows):
         if not isinstance(batch, int) or batch < 1:

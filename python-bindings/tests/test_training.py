@@ -92,6 +92,18 @@ class Variables(unittest.TestCase):
         self.assertEqual(float(f(gt.array(2.0))), 10.0)
         self.assertEqual(other.name, "other")
 
+    def test_a_state_of_other_devices(self):
+        """A plan that was compiled for a variable on one device does not take it from another: it says so, with the line."""
+        w = gt.Variable(np.ones(3, np.float32), name="travels", device="CPU:0")
+        step = gt.function(lambda x: (w.assign_add(x), w * 2)[1])
+        old = step.plan(np.ones(3, np.float32))
+        w._move("GPU:1")
+        with self.assertRaisesRegex(gt.GantryError, r"test_training.py:\d+:1\): variable 'travels' .*is f32\[3\] on '.*CPU:0', in this state it is "
+                                                    r"f32\[3\] on '.*GPU:1'"):
+            old.session(state=gt.variables())
+        np.testing.assert_array_equal(step(np.ones(3, np.float32)).numpy(), [4, 4, 4])  # the function is traced anew
+        self.assertEqual(w.device, gt.gpu(1))
+
     def test_moves_with_what_optimizers_keep(self):
         layer = nn.Dense(2)
         x, y = gt.ones(4, 3), gt.zeros(4, 2)
@@ -257,6 +269,17 @@ class Tapes(unittest.TestCase):
                 loss = gt.sum(x * x * 3.5)
             np.testing.assert_allclose(tape.gradient(loss, x).numpy(), 7 * x.numpy(), rtol=1e-12)
         self.assertEqual(len(module._functions), before + 1)
+
+    def test_what_it_costs_is_told_once(self):
+        said = run("""
+            import numpy as np, gantry as gt
+            w = gt.Variable(np.float32(3))
+            for _ in range(2):
+                with gt.GradientTape() as tape:
+                    loss = w * w
+                tape.gradient(loss, w)
+            """)
+        self.assertRegex(said, r"^<string>:7: remark: a tape outside of functions computes what it recorded a second time for the gradients; .*\n$")
 
     def test_a_program_that_changes_at_every_step(self):
         """Each is a function of its own; so many are kept, and one that was forgotten is made again."""
@@ -474,6 +497,21 @@ class Optimizers(unittest.TestCase):
             sgd_.apply(w, gt.array(np.float64(1)))
         self.assertAlmostEqual(float(w), -1.75, 12)
 
+    def test_moving_averages(self):
+        layer, start = nn.Dense(2), np.ones((3, 4), np.float32)
+        layer(start)
+        average, first = optim.MovingAverage(layer, 0.9), layer.weight.numpy()
+        layer.weight.assign(first + 1)
+        average.update()
+        np.testing.assert_allclose(average.variables()[0].numpy() - first, 0.1, rtol=1e-5)
+        step = gt.function(lambda x: (layer.weight.assign_add(x), average.update())[0])
+        step(gt.ones(4, 2))
+        np.testing.assert_allclose(average.variables()[0].numpy() - first, 0.9 * 0.1 + 0.1 * 2, rtol=1e-5)
+        average.swap()
+        np.testing.assert_allclose(layer.weight.numpy() - first, 0.29, rtol=1e-5)
+        average.swap()
+        np.testing.assert_allclose(layer.weight.numpy() - first, 2, rtol=1e-5)
+
     def test_clipping(self):
         g, h = np.array([3.0, -4.0]), np.array([12.0])
         for options, a, b in (({"clip_value": 2.0}, [2, -2], [2]), ({"clip_norm": 1.0}, [0.6, -0.8], [1]), ({"clip_norm": 100.0}, g, h),
@@ -519,6 +557,33 @@ class AgainstPyTorch(unittest.TestCase):
         self.check(lambda p: losses.kl(q, p), lambda p: F.kl_div(torch.log(p), t(q), reduction="batchmean"), p)
         self.check(lambda x: losses.hinge(np.sign(y), x), lambda x: F.relu(1 - t(np.sign(y)) * x).mean(), x)
         self.check(lambda x: losses.cosine(y, x), lambda x: -F.cosine_similarity(x, t(y)).mean(), x)
+
+    def test_losses_by_weight(self):
+        F, t = torch.nn.functional, torch.tensor
+        x, ids, of_class = rand(17, 5), RANDOM.integers(0, 5, 17), RANDOM.random(5)
+        own = {"weights": of_class[ids], "by_weight": True}
+        self.check(lambda x: losses.scce(ids, x, from_logits=True, **own), lambda x: F.cross_entropy(x, t(ids), t(of_class)), x)
+        self.check(lambda x: losses.scce(ids, x, from_logits=True, ignored=1, **own),
+                   lambda x: F.cross_entropy(x, t(ids), t(of_class), ignore_index=1), x)
+        self.check(lambda x: losses.nll(ids, x, **own), lambda x: F.nll_loss(x, t(ids), t(of_class)), x)
+        self.assertEqual(float(losses.mse(x, x + 1, weights=np.zeros(17), by_weight=True)), 0)
+        a, b, c = rand(9, 4), rand(9, 4), rand(9, 4)
+        self.check(lambda a, b, c: losses.triplet(a, b, c, 0.5), lambda a, b, c: F.triplet_margin_loss(a, b, c, 0.5), a, b, c)
+
+    def test_losses_of_narrow_outputs(self):
+        """In f16 1 - 1e-7 is 1, whose complement has no logarithm, and what many rows give has not enough digits."""
+        right, wrong = gt.array(np.array([[1.0, 0]]), dtype="float16"), gt.array(np.array([[0.0, 1]]), dtype="float16")
+        self.assertAlmostEqual(float(losses.bce(np.array([[1.0, 0]]), right)), 0, 5)
+        self.assertAlmostEqual(float(losses.bce(np.array([[1.0, 0]]), wrong)), 16.1, 0)
+        for dtype in ("float16", "bfloat16"):
+            ones = gt.array(np.ones((70000, 1), np.float32), dtype=dtype)
+            value, slope = gt.value_and_grad(lambda p: losses.mse(np.zeros((70000, 1)), p) * 70000.0)(ones)
+            self.assertEqual((value.dtype, slope.dtype, float(value)), ("float32", dtype, 70000))
+            self.assertEqual(set(slope.astype("float32").numpy().ravel()), {2})
+
+    def test_kerass_names(self):
+        self.assertIs(losses.named("sparse_categorical_crossentropy"), losses.scce)
+        self.assertIs(losses.mean_squared_error, losses.mse)
 
     def test_extremes_of_logits(self):
         x = np.array([[1000.0, -1000.0], [-1000.0, 1000.0]])
@@ -659,6 +724,29 @@ class Layers(unittest.TestCase):
         self.assertEqual(set(np.unique(slope.numpy())), {np.float32(0), np.float32(1 / 0.75)})
         self.assertFalse((learn(x)[1].numpy() == slope.numpy()).all())
 
+    def test_dropout_goes_by_the_path(self):
+        """A mask depends on the seed, the step and the layer's path: not on names, on other layers, or on what else is drawn."""
+        x = np.ones((8, 16), np.float32)
+
+        def mask(*layers, drawn=0):
+            net = nn.Sequential(*layers)
+
+            def f(x):
+                gt.random.seed(5)
+                for _ in range(drawn):
+                    x = x + 0 * gt.random.uniform(x.shape)
+                with nn.training():
+                    return net(x)
+            return gt.function(f)(x).numpy()
+        same, other = nn.Activation("linear"), nn.Dropout(0.5)
+        known = mask(same, nn.Dropout(0.5))
+        np.testing.assert_array_equal(mask(same, nn.Dropout(0.5, name="another")), known)
+        np.testing.assert_array_equal(mask(same, nn.Dropout(0.5), drawn=2), known)
+        both = mask(nn.Dropout(0.5), nn.Dropout(0.5))
+        np.testing.assert_array_equal(both > 0, (known > 0) & (mask(nn.Dropout(0.5)) > 0))
+        self.assertTrue((mask(nn.Dropout(0.5)) != known).any())
+        self.assertLess((mask(other, other) > 0).mean(), 0.4)  # a layer that is used twice draws twice
+
     def test_shapes_come_with_the_first_use(self):
         net = nn.Sequential(nn.Conv2D(4, 3, "relu"), nn.MaxPool(2), nn.Flatten(), nn.Dropout(0.5), nn.Dense(3))
         self.assertTrue(net.is_open)
@@ -727,6 +815,33 @@ class AgainstScikitLearn(unittest.TestCase):
                 for rows in (slice(0, 25), slice(25, 60)):
                     metric.update(own[0][rows], own[1][rows])
                 np.testing.assert_allclose(metric.result().numpy(), theirs, rtol=1e-6)
+
+    def test_areas(self):
+        bits = RANDOM.integers(0, 2, 300).astype(np.int32)
+        p = (0.3 * bits + 0.7 * RANDOM.random(300)).astype(np.float32)
+        steps = ((np.floor(p * 200) + 0.5) / 200).astype(np.float32)  # what has one value in a step
+        for metric, outputs, within in ((metrics.AUC(), steps, 1e-6), (metrics.AUC(), p, 2e-3), (metrics.AUC(from_logits=True), np.log(steps / (1 - steps)), 1e-6),
+                                        (metrics.AUC(bins=10 ** 4), p, 1e-4)):
+            metric.update(bits[:100], outputs[:100])
+            metric.update(bits[100:], outputs[100:])
+            self.assertLess(abs(float(metric.result()) - sklearn.metrics.roc_auc_score(bits, outputs)), within)
+        for labels in (np.ones(3, np.int32), np.zeros(3, np.int32)):
+            alone = metrics.AUC()
+            alone.update(labels, p[:3])
+            self.assertEqual(float(alone.result()), 0)
+        binary = metrics.Binary(0.4)
+        binary.update(bits, p)
+        self.assertAlmostEqual(float(binary.result()), sklearn.metrics.accuracy_score(bits, p > 0.4), 6)
+
+    def test_perplexity(self):
+        scores, labels = rand(40, 7, dtype=np.float32), RANDOM.integers(0, 7, 40).astype(np.int32)
+        p = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+        known = lambda rows: np.exp(sklearn.metrics.log_loss(labels[rows], p[rows], labels=range(7)))
+        for metric, outputs, rows in ((metrics.Perplexity(), p, slice(None)), (metrics.Perplexity(from_logits=True), scores, slice(None)),
+                                      (metrics.Perplexity(from_logits=True, ignored=2), scores, labels != 2)):
+            metric.update(labels[:15], outputs[:15])
+            metric.update(labels[15:], outputs[15:])
+            np.testing.assert_allclose(float(metric.result()), known(rows), rtol=1e-5)
 
     def test_nobody_is_there(self):
         """What scikit-learn warns of is 0 there, too."""
@@ -864,6 +979,80 @@ class Fit(unittest.TestCase):
         trainer = gt.Trainer(small(True), optimizer=optim.SGD(0.0))
         trainer.fit(x, y, batch=4, progress=False)
         self.assertAlmostEqual(trainer.history["loss"][0], float(losses.scce(y, trainer.net(x))), 5)
+
+    def test_narrow_networks(self):
+        """Rows of f32 train a network of f16 or bf16 as they are; the loss is f32, and what is predicted NumPy knows."""
+        x = rand(256, 8, dtype=np.float32)
+        y = (x[:, 0] > 0).astype(np.int32)
+        for dtype, given in (("float16", "float16"), ("bfloat16", "float32")):
+            net = nn.Sequential(nn.Dense(64, "relu", dtype=dtype), nn.Dense(2, "softmax", dtype=dtype))
+            trainer = gt.Trainer(net, optimizer=optim.Adam(0.01), metrics=["accuracy"])
+            history = trainer.fit(x, y, epochs=8, progress=False)
+            self.assertGreater(history["accuracy"][-1], 0.97)
+            self.assertLess(history["loss"][-1], 0.1)
+            self.assertEqual(trainer.predict(x[:3]).dtype, np.dtype(given))
+            self.assertEqual(net[0].weight.dtype, dtype)
+
+    def test_tied_embeddings(self):
+        """A table that is read at ids and multiplied by, with a padding row, learns what follows what."""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table, self.middle = nn.Embedding(6, 16, initial="normal"), nn.Dense(16)
+
+            def forward(self, ids):
+                return gt.matmul(self.middle(self.table(ids)), gt.transpose(self.table.weight, (1, 0)))
+        ids = np.arange(60, dtype=np.int32) % 6
+        gt.random.seed(0)
+        net = Net()
+        trainer = gt.Trainer(net, lambda y, p: losses.scce(y, p, from_logits=True), optim.Adam(0.02), metrics=["accuracy"])
+        history = trainer.fit(ids, (ids * 5 + 1) % 6, epochs=30, progress=False)
+        self.assertEqual(history["accuracy"][-1], 1)
+        self.assertEqual([name for name, _ in net.named_parameters()], ["table.weight", "middle.weight", "middle.bias"])
+
+    def test_two_losses(self):
+        """Two gradients of one network in one step, an update between them, and what is read behind it."""
+        x, y = rand(4, 5), rand(4, 3)
+        layer = nn.Dense(3, dtype="float64")
+        layer(x)
+        w, b = layer.weight.numpy(), layer.bias.numpy()
+        first, second = optim.SGD(0.1), optim.SGD(0.01)
+
+        @gt.function
+        def step(x, y):
+            one, slopes = gt.value_and_grad(lambda x: losses.mse(y, layer(x)), wrt=layer)(x)
+            two, others = gt.value_and_grad(lambda x: losses.mae(y, layer(x)), wrt=layer)(x)
+            first.apply(layer, slopes)
+            between = losses.mse(y, layer(x))
+            second.apply(layer, others)
+            return one, two, between
+        made = [float(each) for each in step(x, y)]
+        error = x @ w + b - y
+        d, s = 2 * error / 12, np.sign(error) / 12
+        w1, b1 = w - 0.1 * x.T @ d, b - 0.1 * d.sum(0)
+        np.testing.assert_allclose(made, [(error ** 2).mean(), np.abs(error).mean(), ((x @ w1 + b1 - y) ** 2).mean()], rtol=1e-12)
+        np.testing.assert_allclose(layer.weight.numpy(), w1 - 0.01 * x.T @ s, rtol=1e-12)
+        np.testing.assert_allclose(layer.bias.numpy(), b1 - 0.01 * s.sum(0), rtol=1e-12)
+
+    def test_limits_that_are_exact(self):
+        """Below constants and variables, and below what they and clipping's gradients take: refused before the first step with the
+        least that would do, which does, and a byte less does not."""
+        x, y = rand(32, 64, dtype=np.float32), np.zeros(32, np.int32)
+        least = {}
+        for name, clip in (("plain", {}), ("clipped", {"clip_global_norm": 1.0})):
+            def fit(limit, clip=clip):
+                with gt.device("CPU:0"):
+                    net = nn.Sequential(nn.Dense(256, "relu"), nn.Dense(256, "relu"), nn.Dense(10, "softmax")).to("CPU:0")
+                    trainer = gt.Trainer(net, optimizer=optim.Adam(1e-3, **clip), limit={"CPU:0": limit})
+                    trainer.fit(x, y, progress=False)
+            with self.assertRaises(gt.OutOfMemoryError) as caught:
+                fit("100KiB")
+            self.assertRegex(str(caught.exception), r"the limit is 100 KiB: constants [\d.]+ KiB, variables 99\d\.\d+ KiB")
+            least[name] = int(re.search(r"at least (\d+) bytes", str(caught.exception))[1])
+            fit(str(least[name]))
+            with self.assertRaises(gt.OutOfMemoryError):
+                fit(str(least[name] - 1))
+        self.assertGreater(least["clipped"], least["plain"] + 128 * 1024)  # all gradients wait for their norm
 
     def test_two_trainers_over_one_network(self):
         x, y = problem()
@@ -1011,6 +1200,8 @@ WRONG = [
     ("number of an optimizer", lambda: optim.Adam(float("nan")), "Adam: rate is a finite number, got nan"),
     ("gradients of another network", lambda: (lambda d: (d(X), optim.SGD().apply(d, {})))(nn.Dense(2, name="own")),
      "gradients of Dense('own') are a dict by the names of its parameters, as value_and_grad(..., wrt=net) gives them"),
+    ("no network", lambda: gt.Trainer("net"),
+     "a Trainer trains a Module, got 'net'; a class of your own keeps its variables as attributes"),
     ("limit below the least", lambda: gt.Trainer(nn.Dense(2, name="big"), "mse", limit={"CPU:0": "100B"}).fit(X, X[:, :2], progress=False),
      "LINE: the plan needs \\d+ bytes on '/job:localhost/replica:0/task:0/device:CPU:0', the limit is 100 bytes: constants 0 bytes, variables \\d+ bytes, "
      "inputs and outputs \\d+ bytes, transient \\d+ bytes (most while 'big/\\w+/\\w+' runs in 'main'); raise the limit to at least \\d+ bytes, put less "

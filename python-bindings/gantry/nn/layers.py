@@ -340,7 +340,8 @@ class Reshape(Module):
 
 class Dropout(Module):
     """While training each element is 0 with the probability `ratio`, and the others are divided by 1 - ratio: Srivastava et
-    al., Dropout, 2014. Elsewhere the identity."""
+    al., Dropout, 2014. Elsewhere the identity. In a network the mask depends on the seed, the step and the layer's path, not on
+    what else is drawn."""
 
     def __init__(self, ratio, name=None):
         super().__init__(name)
@@ -351,5 +352,5 @@ class Dropout(Module):
     def forward(self, x):
         if not is_training() or not self.ratio:
             return x
-        keeps = random.uniform(x.shape) >= self.ratio
+        keeps = random.of_layer(self.path(), x.shape) >= self.ratio
         return gm.where(keeps, x * (1 / (1 - self.ratio)), 0)

@@ -59,9 +59,32 @@ class Module(Kept):
             return self._function()(*inputs, **named)
         if not vars(self).get("_built"):
             self._build(getattr(inputs[0], "shape", None) if inputs else None)
-        made = self.forward(*inputs, **named)
+        with self._root():
+            made = self.forward(*inputs, **named)
         self._gives = getattr(made, "shape", None)
         return made
+
+    @contextlib.contextmanager
+    def _root(self):
+        """Inside, the paths of layers are those in the outermost network that is called."""
+        before = getattr(_mode, "root", None)
+        if before is None:
+            _mode.root = self
+        try:
+            yield
+        finally:
+            _mode.root = before
+
+    def path(self):
+        """Where it is in the outermost network that is being called, as `layers.3.drop`; its name, where that does not have it."""
+        root = getattr(_mode, "root", None) or self
+        return next((path for path, module in root._named_modules("") if module is self), None) or self._own_name()
+
+    def _named_modules(self, prefix):
+        yield prefix[:-1], self
+        for name, part in self._parts():
+            if isinstance(part, Module):
+                yield from part._named_modules(f"{prefix}{name}.")
 
     def _build(self, shape):
         if shape is not None:
