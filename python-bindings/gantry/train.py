@@ -9,6 +9,7 @@ A step is one plan for each size of batch, a smaller last one among them: loss, 
 copied to the host but the logs, every `log_every` steps.
 """
 
+import functools
 import sys
 import time
 
@@ -72,10 +73,19 @@ class Trainer:
         if math:
             flags.append(f"math={math}")
         options.update(flags=flags, limit=limit)
-        self._step_function, self._look_function = Function(self._step, **options), Function(self._look, **options)
-        self._predict_function, self._logs = Function(self._predict, **options), Function(self._read_logs)
+        self._step_function, self._look_function, self._predict_function = (
+            Function(self._placed(each), **options) for each in (self._step, self._look, self._predict))
+        self._logs = Function(self._read_logs)
 
     # ---- what runs on devices ----
+
+    def _placed(self, part):
+        """A part that runs where the network was moved to."""
+        @functools.wraps(part)
+        def placed(*arrays):
+            with self.net.place():
+                return part(*arrays)
+        return placed
 
     def _step(self, x, y):
         """A step of training; what it logs stays in variables."""

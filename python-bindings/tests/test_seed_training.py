@@ -81,6 +81,32 @@ class Training(unittest.TestCase):
         _, said = printed(lambda: gt.Trainer(reuters(None), loss=scce).fit(x, y))
         self.assertEqual(said, "")
 
+    def test_46_47_48_strictly_on_a_gpu(self):
+        """Every op of the step is on the device that is asked for, nothing comes back to the host, and the bytes are a CPU's, but for
+        the filter of three places: a CPU's sums of it are chains, a GPU's have vectors of terms."""
+        x, y = texts(4)
+        scce = functools.partial(losses.scce, from_logits=True)
+
+        def fitted(device):
+            gt.random.seed(9)
+            with gt.device(device, soft="strict"):
+                net = reuters(None).to(device)
+                trainer = gt.Trainer(net, loss=scce, optimizer=optim.Nadam(), metrics=["accuracy", "top_5"], max_copy={"d2h": 0})
+                trainer.fit(x, y, batch=4, progress=False)
+                said = trainer.plan(x[:4], y[:4]).explain(json=True)
+            return net, trainer, said["functions"][0]["ops"]
+        (net, trainer, ops), (known, _, _) = fitted("GPU:0"), fitted("CPU:0")
+        self.assertEqual({op["device"].rpartition("device:")[2] for op in ops }, {"GPU:0"})
+        self.assertEqual({w.device for w in net.parameters()}, {gt.gpu(0)})
+        for (name, w), same in zip(net.named_parameters(), known.parameters()):
+            if name == "layers.3.weight":
+                np.testing.assert_allclose(w.numpy(), same.numpy(), atol=1e-4)
+            else:
+                self.assertEqual(w.numpy().tobytes(), same.numpy().tobytes(), name)
+        self.assertEqual(set(trainer.history.history), {"loss", "accuracy", "top_5"})
+        with self.assertRaisesRegex(gt.GantryError, "GPU:7"):
+            reuters().to("GPU:7")(x)
+
     @unittest.skipIf(torch is None, "PyTorch is not installed")
     def test_47_steps_are_those_of_pytorch(self):
         """10 steps in f64, from the same parameters and in the same order: losses of both, and the parameters at the end."""
@@ -123,16 +149,25 @@ class Training(unittest.TestCase):
         self.assertEqual((y.shape, y.device), ((2, 1), gt.gpu()))
         self.assertEqual(net[0].weight.device, gt.gpu())
         self.assertEqual([w.device for w in net.parameters()], [gt.gpu(), gt.gpu()])
+        parts = nn.Sequential(nn.Dense(3), nn.Dense(2)).to("GPU:1")
+        parts[1].to("GPU:0")
+        self.assertEqual(parts(x).device, gt.gpu(0))
+        self.assertIn("GPU:0 2, GPU:1 2", str(parts.lower(x).plan().explain()))
         moved = net.to("GPU:1")
         self.assertIs(moved, net)
         self.assertEqual({w.device for w in net.parameters()}, {gt.gpu(1)})
-        np.testing.assert_array_equal(net(x).numpy(), y.numpy())
+        z = net(x)
+        np.testing.assert_array_equal(z.numpy(), y.numpy())
+        self.assertEqual(z.device, gt.gpu(1))  # it is computed where the network is
+        with gt.device("CPU:0"):
+            self.assertEqual(net(x).device, gt.cpu())
 
     def test_66_training_where_the_network_is(self):
         net = nn.Sequential(nn.Dense(1)).to("GPU:1")
         x = np.random.default_rng(0).standard_normal((64, 2)).astype(np.float32)
         y = (x @ [[2.0], [-3.4]] + 4.2).astype(np.float32)
-        trainer = gt.Trainer(net, loss="mse", optimizer=optim.SGD(0.2))
+        trainer = gt.Trainer(net, loss="mse", optimizer=optim.SGD(0.2, clip_global_norm=100.0), max_copy={"d2h": 0, "d2d": 0})
         trainer.fit(x, y, epochs=10, progress=False)
+        self.assertRegex(str(trainer.plan(x[:32], y[:32]).explain()), r"placed (\d+) ops: GPU:1 \1;")
         np.testing.assert_allclose(net[0].weight.numpy(), [[2.0], [-3.4]], atol=0.05)
         self.assertEqual(net[0].weight.device, gt.gpu(1))

@@ -36,11 +36,17 @@ struct Part {
   bool is(double x) const { return !value && number == x; }
 };
 
+/// Whose request counts for the ops of a step: the step's own, else the variable's, since all that they read and write is
+/// there. In a replica each device has its own.
+Operation *requesterOf(OptimizerStepOp op, VariableOp variable) {
+  return hasRequest(op) || op->getParentOfType<ReplicateOp>() ? op.getOperation() : variable.getOperation();
+}
+
 /// Makes the ops of one step. Elements are `element`, f32 where the variable's are narrower.
 class PartBuilder {
 public:
-  PartBuilder(OptimizerStepOp op, FloatType element)
-      : builder(op), location(op.getLoc()), element(element),
+  PartBuilder(OptimizerStepOp op, VariableOp variable, FloatType element)
+      : builder(op), location(op.getLoc()), requester(requesterOf(op, variable)), element(element),
         name(builder.getStringAttr(op.getVariable() + "/" + op.getSlots().value_or(op.getRule()))) {
   }
 
@@ -145,11 +151,13 @@ private:
   template <typename Op>
   Value named(Op made) {
     made->setAttr(kNameAttr, name);
+    inheritRequest(requester, made);
     return made->getResult(0);
   }
 
   OpBuilder builder;
   Location location;
+  Operation *requester;
   FloatType element;
   StringAttr name;
 };
@@ -289,7 +297,7 @@ class Step {
 public:
   Step(OptimizerStepOp op, VariableOp variable)
       : op(op), variable(variable), rule(*findOptimizer(op.getRule())),
-        type(variable.getTensorType()), element(wide(type.getElementType())), parts(op, element) {
+        type(variable.getTensorType()), element(wide(type.getElementType())), parts(op, variable, element) {
     for (auto [name, value] : rule.numbers)
       known[name] = {value};
     if (DictionaryAttr given = op.getNumbersAttr())

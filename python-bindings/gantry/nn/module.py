@@ -5,9 +5,11 @@ import functools
 import re
 import threading
 
+from .. import _runtime
 from .._apply import tapes
 from .._named import new_name
 from ..array import Kept, _target as target
+from ..device import devices, device as as_device, resolve, scopes
 from ..errors import InvalidArgumentError
 from ..function import Function
 from ..graph import suspended, tracing
@@ -30,6 +32,23 @@ def training(on=True):
         yield
     finally:
         _mode.training = before
+
+
+@contextlib.contextmanager
+def _placed(wanted):
+    before = getattr(_mode, "scopes", ())
+    with wanted:
+        _mode.scopes = scopes()  # what is entered inside of it is somebody else's
+        try:
+            yield
+        finally:
+            _mode.scopes = before
+
+
+def _first():
+    """Where ops go by default."""
+    known = devices()
+    return next((each for each in known if each.type == "GPU"), known[0])
 
 
 def _new_name(kind):
@@ -59,7 +78,7 @@ class Module(Kept):
             return self._function()(*inputs, **named)
         if not vars(self).get("_built"):
             self._build(getattr(inputs[0], "shape", None) if inputs else None)
-        with self._root():
+        with self._root(), self.place():
             made = self.forward(*inputs, **named)
         self._gives = getattr(made, "shape", None)
         return made
@@ -74,6 +93,16 @@ class Module(Kept):
             yield
         finally:
             _mode.root = before
+
+    def place(self):
+        """The scope of the device that `to` said, for what is computed of it: nothing where ops go there by default, and where
+        somebody else has asked for a device."""
+        wanted, own = vars(self).get("_device"), getattr(_mode, "scopes", ())
+        if wanted is None or scopes() != own or _runtime.settings.placement != "default":
+            return contextlib.nullcontext()
+        if not own and resolve(as_device(wanted)).name == _first().name:
+            return contextlib.nullcontext()
+        return _placed(as_device(wanted))
 
     def path(self):
         """Where it is in the outermost network that is being called, as `layers.3.drop`; its name, where that does not have it."""
@@ -172,8 +201,8 @@ class Module(Kept):
         return [variable for variable in self.variables() if variable.trainable]
 
     def to(self, device):
-        """Moves its variables, and those that it will make, to a device; gives the module itself. Functions that use them are
-        traced anew."""
+        """Moves its variables, and those that it will make, to a device, and has what it computes computed there, unless a scope
+        says otherwise; gives the module itself. Functions that use them are traced anew."""
         for module in self.modules():
             module._device = device
         for variable in self.variables():

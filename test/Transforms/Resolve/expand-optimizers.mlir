@@ -23,6 +23,8 @@ func.func @plain(%g: tensor<4xf32>, %rate: tensor<f64>, %t: tensor<i64>) {
 // CHECK: gantry.variable central @"w/mine/b" {gantry.device = #gantry.device<"GPU:1">} = dense<0.000000e+00> : tensor<4xf32>
 // CHECK-LABEL: func.func @momentum(
 // CHECK: %[[B:.*]] = gantry.read @"w/mine/b"
+// What is computed is asked for there, too.
+// CHECK: gantry.mul {{.*}} {gantry.device = #gantry.device<"GPU:1">, gantry.name = "w/mine"}
 // CHECK: gantry.assign @w
 // CHECK-NEXT: gantry.assign @"w/mine/b"
 gantry.variable central @w {gantry.device = #gantry.device<"GPU:1">} = dense<0.5> : tensor<4xf32>
