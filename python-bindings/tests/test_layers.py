@@ -203,6 +203,38 @@ class Sizes(unittest.TestCase):
 
 
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Models(unittest.TestCase):
+    def test_a_way_around(self):
+        """A layer that is used twice, and ways that meet: what is computed by hand."""
+        x, twice = nn.Input(), nn.Dense(4, "tanh", **WIDE)
+        h = twice(twice(x))
+        net = nn.Model(x, nn.Dense(2, **WIDE)(nn.Concat()(nn.Add()(h, x), x)))
+        given = rand(5, 4)
+        net(given)
+        w, b, last, c = (each.numpy() for each in net.parameters())
+        inner = lambda x: np.tanh(x @ w + b)
+        known = np.concatenate([inner(inner(given)) + given, given], 1) @ last + c
+        close(net(given).numpy(), known)
+        self.assertEqual([type(each).__name__ for each in net.layers], ["Dense", "Add", "Concat", "Dense"])
+        trainer = gt.Trainer(net, "mse", optim.Adam(0.01))
+        history = trainer.fit(given, rand(5, 2), epochs=20, progress=False)
+        self.assertLess(history["loss"][-1], history["loss"][0])
+
+    def test_several_inputs_and_outputs(self):
+        a, b = nn.Input("left"), nn.Input("right")
+        attend = nn.MultiHeadAttention(2, **WIDE)
+        net = nn.Model([a, b], [attend(a, b), nn.GlobalAvgPool()(a)])
+        x, y = rand(2, 3, 4), rand(2, 5, 4)
+        first, second = net(x, y)
+        close(first.numpy(), attend(x, y).numpy())
+        close(second.numpy(), x.mean(1))
+        for wrong, said in ((lambda: nn.Model(a, attend(a, b)), r"the outputs need Input\('right'\), which is not among the Model's inputs"),
+                            (lambda: net(x), "takes 2 arrays, got 1"), (lambda: nn.Model(x, a), "a Model goes from Inputs to what layers give of them")):
+            with self.assertRaisesRegex(gt.GantryError, said):
+                wrong()
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
 class Frozen(unittest.TestCase):
     def setUp(self):
         self.net = nn.Sequential(nn.Dense(4, "relu"), nn.BatchNorm(), nn.Dense(4), nn.Dense(2))

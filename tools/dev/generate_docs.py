@@ -195,7 +195,8 @@ def optimizers_page(table):
             "What `gantry.optimizer_step` gives a variable *w* of its gradient *g*, the rate and *t*, the number of the step from 1 on. *Numbers* are "
             "those of the op, with what they are where it does not say; every rule has two more, `l2` and `decay`: `g = g + l2 * w; w = w - rate * "
             "decay * w` in front of it. *Slots* are what is kept between steps, variables `@\"w/adam/m\"` that start at 0 or what is said; [] marks "
-            "scalars. What is multiplied by a number that is 0 is not computed, and a slot that is not read then is none.\n"]
+            "scalars. What is multiplied by a number that is 0 is not computed, and a slot that is not read then is none. A variable of "
+            "f16 or bf16 has one slot more, `@\"w/adam/master\"`, its wide copy, in which all is computed.\n"]
     text = (ROOT / table).read_text(encoding="utf-8")
     for body in re.findall(r"^GANTRY_OPTIMIZER\(((?:.|\n)*?)\)$(?=\n|\Z)", text, flags=re.MULTILINE):
         name, _, rest = body.partition(",")

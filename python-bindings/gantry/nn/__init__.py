@@ -10,14 +10,15 @@ from . import init
 from .attention import MultiHeadAttention, TransformerDecoderLayer, TransformerEncoderLayer, padding_mask
 from .layers import (Activation, AvgPool, Conv1D, Conv2D, Conv3D, ConvTranspose1D, ConvTranspose2D, ConvTranspose3D, Dense, Dropout,
                      Embedding, Flatten, GlobalAvgPool, GlobalMaxPool, MaxPool, Reshape)
+from .model import Add, Concat, Input, Model
 from .module import Module, Sequential, is_training, training
 from .norms import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 
 MaxPool1D = MaxPool2D = MaxPool3D = MaxPool  # how many dimensions there are is told by what comes in
 AvgPool1D = AvgPool2D = AvgPool3D = AvgPool
 
-__all__ = ["Activation", "AvgPool", "AvgPool1D", "AvgPool2D", "AvgPool3D", "BatchNorm", "Conv1D", "Conv2D", "Conv3D",
+__all__ = ["Activation", "Add", "AvgPool", "AvgPool1D", "AvgPool2D", "AvgPool3D", "BatchNorm", "Concat", "Conv1D", "Conv2D", "Conv3D",
            "ConvTranspose1D", "ConvTranspose2D", "ConvTranspose3D", "Dense", "Dropout", "Embedding", "Flatten", "GlobalAvgPool",
-           "GlobalMaxPool", "GroupNorm", "LayerNorm", "MaxPool", "MaxPool1D", "MaxPool2D", "MaxPool3D", "Module",
+           "GlobalMaxPool", "GroupNorm", "Input", "LayerNorm", "MaxPool", "MaxPool1D", "MaxPool2D", "MaxPool3D", "Model", "Module",
            "MultiHeadAttention", "RMSNorm", "Reshape", "Sequential", "TransformerDecoderLayer", "TransformerEncoderLayer", "init",
            "is_training", "padding_mask", "training"]

@@ -56,6 +56,19 @@ def _new_name(kind):
     return new_name(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower())
 
 
+class Node:
+    """What a layer will give of others: see Model. `layer` is None where a Model begins."""
+
+    def __init__(self, layer, inputs, named, name):
+        self.layer, self.inputs, self.named, self.name = layer, inputs, named, name
+
+    def needs(self):
+        return [each for each in (*self.inputs, *self.named.values()) if isinstance(each, Node)]
+
+    def __repr__(self):
+        return f"Input({self.name!r})" if self.layer is None else f"what {self.name} gives"
+
+
 class Module(Kept):
     """A part of a network: a function with variables. Subclasses give `forward`; what they keep as attributes, in lists
     and in dicts, is theirs.
@@ -73,7 +86,10 @@ class Module(Kept):
         """Makes the variables for inputs of that shape."""
 
     def __call__(self, *inputs, **named):
-        """What it gives of inputs. Outside of functions it runs as one plan for each shape."""
+        """What it gives of inputs. Outside of functions it runs as one plan for each shape; of what other layers will give it is
+        a part of a Model."""
+        if any(isinstance(each, Node) for each in (*inputs, *named.values())):
+            return Node(self, inputs, named, self._own_name())
         if tracing() is None and not tapes():
             return self._function()(*inputs, **named)
         if not vars(self).get("_built"):
