@@ -112,10 +112,13 @@ class Draws:
         self._graph, self._seeded, self._loops = graph, None, []
         self.key = None  # the input; none while nothing is drawn
         self.count = 0  # of draws from it, or since the seed
+        self._outside = 0  # how many loops were around the seed
         self._uses, self._streams = {}, {}  # of names: how often they drew, and by their streams
 
     def seed(self, key):
         self._seeded, self.count, self._uses, self._streams = key, 0, {}, {}
+        # A key of a round, as one of the number of a step, needs no round of the loops around it.
+        self._outside = len(self._loops) if isinstance(key.seed, Value) else 0
 
     def mark(self):
         """What `back` takes to forget the draws that were traced since then."""
@@ -142,13 +145,13 @@ class Draws:
         return self._of_round(self.key if self._seeded is None else self._seeded), stream
 
     def _begin(self):
-        for loop in self._loops:
+        for loop in self._loops[self._outside:]:
             loop.draws = True
         if self._seeded is None and self.key is None:
             self.key = Key(self._graph.argument("key", "int64", ()))
 
     def _of_round(self, key):
-        for loop in self._loops:
+        for loop in self._loops[self._outside:]:
             key = key if loop.round is None else key.fold(loop.round)
         return key
 

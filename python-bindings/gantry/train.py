@@ -20,7 +20,7 @@ from .array import Array
 from .autodiff import value_and_grad
 from .dtypes import as_dtype
 from .errors import InvalidArgumentError
-from .function import Function
+from .function import Function, while_loop
 from .graph import tracing
 from .nn.layers import Embedding
 from .nn.module import Module, Sequential, training
@@ -75,6 +75,7 @@ class Trainer:
         options.update(flags=flags, limit=limit)
         self._step_function, self._look_function, self._predict_function = (
             Function(self._placed(each), **options) for each in (self._step, self._look, self._predict))
+        self._loop_function = Function(self._placed(self._loop), **options)
         self._logs = Function(self._read_logs)
 
     # ---- what runs on devices ----
@@ -98,6 +99,13 @@ class Trainer:
             (value, outputs), gradients = value_and_grad(loss, wrt=self.net, has_aux=True)(x, y)
         self.optimizer.apply(self.net, gradients)
         self._count(value, x, y, outputs)
+
+    def _loop(self, x, y):
+        """Steps of several batches, [k, batch, ...], one after the other."""
+        def step(i):
+            self._step(ops.gather(x, i, 0), ops.gather(y, i, 0))
+            return i + 1
+        while_loop(lambda i: i < x.shape[0], step, tracing().constant(0, "int32"))
 
     def _look(self, x, y):
         """What a batch that is only looked at adds to the logs."""
@@ -130,7 +138,8 @@ class Trainer:
 
     # ---- training ----
 
-    def fit(self, x, y, validation=None, epochs=1, batch=32, shuffle=True, log_every=50, progress=True):
+    def fit(self, x, y, validation=None, epochs=1, batch=32, shuffle=True, log_every=50, progress=True,
+            steps_per_run=1):
         """Trains for so many epochs more; gives the History, of all epochs.
 
         x, y        arrays with as many rows; ids of a first Embedding and labels of classes are held against their ranges
@@ -138,11 +147,15 @@ class Trainer:
         shuffle     rows come in an order that is a function of the seed and the epoch
         log_every   steps between two looks at the logs, for the bar
         progress    a bar on stdout: `281/281 [====] - 3s 12ms/step - loss: ...`
+        steps_per_run  so many steps are one run, a loop on the device over as many batches, which are given together: for
+                    steps so short that starting them counts. What is learned is the same, byte for byte
 
         InvalidArgumentError for arrays that do not fit; KeyboardInterrupt leaves the network as the last whole step did.
         """
         x, y = self._arrays(x, y)
         batch = self._batch(batch, len(x))
+        if not isinstance(steps_per_run, int) or steps_per_run < 1:
+            raise InvalidArgumentError(f"a run has at least one step, got {steps_per_run!r}")
         if validation is not None:
             validation = self._arrays(*validation)
         for _ in range(epochs):
@@ -150,10 +163,11 @@ class Trainer:
             order = np.random.Generator(np.random.Philox(key=[self.seed & 2**64 - 1, self._epoch])).permutation(len(x)) \
                 if shuffle else np.arange(len(x))
             bar = _Bar(-(-len(x) // batch), f"Epoch {self._epoch + 1}", progress)
-            for step, start in enumerate(range(0, len(x), batch), 1):
-                rows = order[start:start + batch]
-                self._step_function(x[rows], y[rows])
-                if progress and step % log_every == 0:
+            step = 0
+            for rows in _runs(order, batch, steps_per_run):
+                (self._step_function if rows.ndim == 1 else self._loop_function)(x[rows], y[rows])
+                before, step = step, step + (1 if rows.ndim == 1 else len(rows))
+                if progress and step // log_every > before // log_every:
                     bar.show(step, self._log())
             logs = self._log()
             if validation is not None:
@@ -251,6 +265,14 @@ class Trainer:
         classes = self.net._gives[-1]
         if y.size and not (0 <= y.min() and y.max() < classes):
             raise InvalidArgumentError(f"the network gives {classes} classes, and labels go from {y.min()} to {y.max()}")
+
+
+def _runs(order, batch, steps):
+    """The rows of each run: [steps, batch] of as many whole batches, then what is left of them one by one."""
+    whole = len(order) // (batch * steps) * steps * batch if steps > 1 else 0
+    yield from order[:whole].reshape(-1, steps, batch)
+    for start in range(whole, len(order), batch):
+        yield order[start:start + batch]
 
 
 def _metrics_named(given):

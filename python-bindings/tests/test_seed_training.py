@@ -68,7 +68,7 @@ class Training(unittest.TestCase):
         out, _ = printed(net.summary)
         count = sum(int(np.prod(shape)) for shape in shapes)
         self.assertIn(f"{count:,} parameters, 0 of them not trainable, {4 * count:,} bytes", out)
-        self.assertRegex(out, r"embedding\w* \(Embedding\) +\[2, 300, 7\] +70,000 +280,000 +CPU:0\n")
+        self.assertRegex(out, r"embedding\w* \(Embedding\) +\[2, 300, 7\] +70,000 +280,000 +GPU:0\n")  # where ops go by default
         self.assertRegex(out, r"max_pool\w* \(MaxPool\) +\[2, 148, 64\] +0 +0 +-\n")
 
     def test_47_two_softmaxes_are_told(self):
@@ -149,6 +149,13 @@ class Training(unittest.TestCase):
         self.assertEqual((y.shape, y.device), ((2, 1), gt.gpu()))
         self.assertEqual(net[0].weight.device, gt.gpu())
         self.assertEqual([w.device for w in net.parameters()], [gt.gpu(), gt.gpu()])
+        default = nn.Dense(1)
+        gt.Trainer(default, "mse", metrics=["mae"], max_copy={"d2h": 0}).fit(np.ones((4, 3), np.float32), np.ones((4, 1), np.float32), progress=False)
+        self.assertEqual(default.weight.device, gt.gpu())
+        with gt.device("CPU:0"):
+            inside = nn.Dense(1)
+            inside(x)
+        self.assertEqual(inside.weight.device, gt.cpu())
         parts = nn.Sequential(nn.Dense(3), nn.Dense(2)).to("GPU:1")
         parts[1].to("GPU:0")
         self.assertEqual(parts(x).device, gt.gpu(0))

@@ -158,12 +158,19 @@ class Module(Kept):
     # ---- variables ----
 
     def variable(self, name, shape, initial="zeros", fan_in=1, fan_out=1, dtype="float32", trainable=True):
-        """A variable of this module, for `build`: made where `to` said, named `dense_1/weight`."""
+        """A variable of this module, for `build`, named `dense_1/weight`: where `to` said, or a scope or the configuration, else
+        where ops go by default, on the first GPU that there is."""
         with suspended():
             value = init.named(initial)(tuple(shape), fan_in, fan_out, dtype)
-            made = Variable(value, f"{self._own_name()}/{name}", trainable, device=vars(self).get("_device") or target(None))
+            made = Variable(value, f"{self._own_name()}/{name}", trainable, device=self._where())
         made._frozen = vars(self).get("_frozen", False)
         return made
+
+    def _where(self):
+        wanted = vars(self).get("_device")
+        if wanted is None:
+            return target(None) if scopes() or _runtime.settings.default_device else _first()
+        return wanted
 
     def _parts(self):
         """Attributes that are variables, modules, or lists and dicts of them."""
