@@ -1222,8 +1222,8 @@ WRONG = [
     ("no network", lambda: gt.Trainer("net"),
      "a Trainer trains a Module, got 'net'; a class of your own keeps its variables as attributes"),
     ("limit below the least", lambda: gt.Trainer(nn.Dense(2).to("CPU:0"), "mse", limit={"CPU:0": "100B"}).fit(X, X[:, :2], progress=False),
-     "LINE: the plan needs \\d+ bytes on '/job:localhost/replica:0/task:0/device:CPU:0', the limit is 100 bytes: constants 0 bytes, variables \\d+ bytes, "
-     "inputs and outputs \\d+ bytes, transient \\d+ bytes (most while '\\w+' runs in 'main'); raise the limit to at least \\d+ bytes, put less "
+     "LINE: the plan needs \\d+ \\w+ on '/job:localhost/replica:0/task:0/device:CPU:0', the limit is 100 bytes: constants \\d+ \\w+, variables \\d+ \\w+, "
+     "inputs and outputs \\d+ \\w+, transient \\d+ \\w+ (most while '\\w+' runs in 'main'); raise the limit to at least \\d+ bytes, put less "
      "on this device, make the batch smaller (--largest-batch=DIM finds the largest that fits), or have a plan made that fits but may take longer "
      "(--over-limit=fix)"),
 ]
