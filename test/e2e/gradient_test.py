@@ -205,8 +205,9 @@ class Gradients(groups.Suite):
         most = max((np.abs(e[np.isfinite(e)]).max(initial=0) for e in map(np.asarray, case.expected)), default=0)
         worst = self.worst[0]
         for i, (array, expected) in enumerate(zip(actual, case.expected, strict=bool(case.expected))):
-            worst[self.places[id(case)]] = np.fmax(worst[self.places[id(case)]], error_of(array, expected, max(1e-3, 0.1 * most)))
-            if not (error := error_of(array, expected, max(1e-3, 0.1 * most))) <= limit:
+            error = error_of(array, expected, max(1e-3, 0.1 * most))
+            worst[self.places[id(case)]] = np.fmax(worst[self.places[id(case)]], error)
+            if not error <= limit:
                 return f"{what(i)}: {error:.2g} of the largest value off (at most {limit:.2g}): {array.reshape(-1)[:4]} for {np.asarray(expected).reshape(-1)[:4]}"
         return None
 
@@ -260,8 +261,9 @@ class Gradients(groups.Suite):
 def must_be_same(case):
     """A CPU and a GPU add up in orders of their own."""
     source = case.source
-    wide = all(source.operands[i][1] == source.results[0][1] for i in source.wrt)  # nothing was broadcast
-    return not INTERPRETED or source.form.family in ("one operand", "indices", "places of maxima") or source.form.family == "several operands" and wide
+    if not INTERPRETED or source.form.family in ("one operand", "indices", "places of maxima"):
+        return True
+    return source.form.family == "several operands" and all(source.operands[i][1] == source.results[0][1] for i in source.wrt)
 
 
 def ops_without_forms():
@@ -270,22 +272,29 @@ def ops_without_forms():
     return [f"gantry.{op}" for op in rules if op not in known]
 
 
+def largest(values):
+    known = [value for value in values if not np.isnan(value)]
+    return f"{max(known):.2g}" if known else "-"
+
+
 def say(suite, failures):
     """A line for each family, and what is not compared."""
-    rows = [("family", "ops", "cases", "beside PyTorch in f64", "f32", "f16", "bf16", "differences", f"other bits {'on a CPU' if INTERPRETED else 'simulated'}")]
+    torch_errors, slope_errors, others = suite.worst
+    rows = [("family", "ops", "cases", "beside PyTorch in f64", "f32", "f16", "bf16", "differences",
+             f"other bits {'on a CPU' if INTERPRETED else 'simulated'}")]
     families = collections.defaultdict(list)
     for i, case in enumerate(suite.cases):
         families[case.source.form.family].append((i, case))
-    largest = lambda values: next((f"{worst:.2g}" for worst in [max((v for v in values if not np.isnan(v)), default=None)] if worst is not None), "-")
     for family, own in families.items():
         ops = {case.source.form.op.split()[0] for _, case in own}
-        rows.append((family, str(len(ops)), str(len(own)), *(largest([suite.worst[0][i] for i, case in own if case.tolerance[1] == OFF_BY[element]]) for element in OFF_BY),
-                     largest([suite.worst[1][i] for i, _ in own]), str(int(np.nansum([suite.worst[2][i] for i, _ in own])))))
+        by_type = [largest([torch_errors[i] for i, case in own if case.tolerance[1] == bound]) for bound in OFF_BY.values()]
+        rows.append((family, str(len(ops)), str(len(own)), *by_type, largest([slope_errors[i] for i, _ in own]),
+                     str(int(np.nansum([others[i] for i, _ in own])))))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print("  " + "  ".join(text.rjust(width) if i else text.ljust(width) for i, (text, width) in enumerate(zip(row, widths))))
-    print(f"  at most {', '.join(f'{bound:g} in {element}' for element, bound in OFF_BY.items())}, {AGAINST_DIFFERENCES:g} for central differences; as parts "
-          "of the largest value")
+    print(f"  at most {', '.join(f'{bound:g} in {element}' for element, bound in OFF_BY.items())}, {AGAINST_DIFFERENCES:g} for central "
+          "differences; as parts of the largest value")
     sizes = collections.Counter(case.name.split()[-2] for case in suite.cases if case.source.form.family != "random graphs")
     print(f"  {sum(case.source.twice for case in suite.cases)} cases with second derivatives; by size: "
           f"{', '.join(f'{n}: {sizes[n]}' for n in sorted(sizes, key=int))}")
