@@ -26,7 +26,7 @@ extern "C" {
  */
 
 /** Every op that gantry_graph_op and gantry_graph_begin_op take, as JSON, in the order of their
- * names; made from their definitions. Lives as long as the library.
+ * names; made from their definitions; "version" 1 gains keys. Lives as long as the library.
  *
  *   {"version": 1, "ops": [{
  *     "name": "conv", "summary": "...", "description": "...",
@@ -35,13 +35,16 @@ extern "C" {
  *     "attributes": [{"name": "strides", "kind": KIND, "optional": false}],
  *     "results": [{"name": "result", "arity": ..., "elements": [...]}],
  *     "regions": [{"name": "then_body", "variadic": false}],
+ *     "kernel": ["f32", ...],
  *     "infers_types": true, "log_name": "Conv2D", "stage": "graph"}]}
  *
  * KIND is that of gantry_attribute_t in lower case: "unit", "int", "float", "string", "ints",
  * "floats", "symbol", "device", "devices", "enum" (with "enum": {"name": "pad_mode", "cases":
- * ["constant", ...]}), or "text" for what is written as MLIR writes it. `infers_types` is false for
- * ops whose result types the caller gives. `stage` is "graph", or "compiler" for ops that passes
- * make and graphs do not hold. */
+ * ["constant", ...]}), or "text" for what is written as MLIR writes it. `kernel` is there of ops
+ * that run as kernels: CPUs and GPUs have one for these elements of the first operand, or of the
+ * result of ops that are made of attributes and a key. `infers_types` is false for ops whose result
+ * types the caller gives. `stage` is "graph", or "compiler" for ops that passes make and graphs do
+ * not hold. */
 GANTRY_API const char *gantry_op_table_json(void);
 
 /* ---- graph ------------------------------------------------------------------------------------

@@ -136,6 +136,16 @@ GANTRY_API gantry_status_t gantry_topology_logical(const gantry_topology_t *topo
                                                    const char *type, size_t index,
                                                    gantry_logical_device_t *device);
 
+/** The number, among all logical devices, of the one that an op or an array goes to: of those that
+ * `wanted` names (null: all) GPUs before CPUs, of one type the one that holds most bytes, then the
+ * lowest id (docs/Spec.md, P3 and P6). `held` has the bytes of each logical device, in their order,
+ * in use as operands; null: none. Where `wanted` names none and `soft` is not 0, any id will do,
+ * then any type, of the same task (P5). Each has kernels for every op of graph.h. INVALID_ARGUMENT
+ * when it is no name; NOT_FOUND, which lists the devices, when no device is meant. */
+GANTRY_API gantry_status_t gantry_topology_place(const gantry_topology_t *topology,
+                                                 const char *wanted, int soft, const uint64_t *held,
+                                                 size_t *index);
+
 /** The number, among all logical devices, of the first that a name matches. INVALID_ARGUMENT when
  * it is no name; NOT_FOUND, which lists the devices, when no device has it. */
 GANTRY_API gantry_status_t gantry_topology_find(const gantry_topology_t *topology, const char *name,

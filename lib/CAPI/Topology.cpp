@@ -236,6 +236,27 @@ gantry_status_t gantry_topology_logical(const gantry_topology_t *topology, const
               device, "gantry_logical_device_t");
 }
 
+static Status unknownDevice(const DeviceName &name, const Topology &topology) {
+  return Status::notFound("'" + name.withDefaultTask().str() +
+                          "': unknown device; the devices are " + topology.deviceList());
+}
+
+gantry_status_t gantry_topology_place(const gantry_topology_t *topology, const char *wanted,
+                                      int soft, const uint64_t *held, size_t *index) {
+  GANTRY_NEED(topology && index);
+  Expected<DeviceName> name =
+      wanted ? DeviceName::parse(wanted) : Expected<DeviceName>(DeviceName());
+  if (!name)
+    return finish(name.status());
+  const Topology &object = topology->object;
+  const std::optional<uint32_t> found =
+      object.place(*name, soft != 0, {held, held ? object.logical.size() : 0});
+  if (!found)
+    return finish(unknownDevice(*name, object));
+  *index = *found;
+  return GANTRY_OK;
+}
+
 gantry_status_t gantry_topology_find(const gantry_topology_t *topology, const char *name,
                                      size_t *index) {
   GANTRY_NEED(topology && name && index);
@@ -247,9 +268,7 @@ gantry_status_t gantry_topology_find(const gantry_topology_t *topology, const ch
     return wanted->matches(device.name);
   });
   if (found == logical.end())
-    return finish(Status::notFound("'" + wanted->withDefaultTask().str() +
-                                   "': unknown device; the devices are " +
-                                   topology->object.deviceList()));
+    return finish(unknownDevice(*wanted, topology->object));
   *index = static_cast<size_t>(found - logical.begin());
   return GANTRY_OK;
 }

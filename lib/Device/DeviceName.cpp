@@ -233,6 +233,11 @@ bool DeviceName::matches(const DeviceName &other) const {
          partMatches(id, other.id);
 }
 
+bool DeviceName::isPreferredTo(const DeviceName &other) const {
+  const bool isGPU = type == DeviceType::GPU, isOtherGPU = other.type == DeviceType::GPU;
+  return isGPU != isOtherGPU ? isGPU : *this < other;
+}
+
 DeviceName mergeScopes(const DeviceName &outer, const DeviceName &inner) {
   DeviceName merged = outer;
   if (inner.job)

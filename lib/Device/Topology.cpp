@@ -114,6 +114,30 @@ const LogicalDevice *Topology::find(const DeviceName &name) const {
   return nullptr;
 }
 
+std::optional<uint32_t> Topology::place(const DeviceName &wanted, bool isSoft,
+                                        std::span<const uint64_t> held) const {
+  std::optional<uint32_t> best;
+  auto bytes = [&](uint32_t device) { return device < held.size() ? held[device] : 0; };
+  for (uint32_t device = 0; device < logical.size(); ++device) {
+    const DeviceName &name = logical[device].name;
+    if (!wanted.matches(name))
+      continue;
+    const bool isBetter =
+        !best || (name.type == logical[*best].name.type && bytes(device) != bytes(*best)
+                      ? bytes(device) > bytes(*best)
+                      : name.isPreferredTo(logical[*best].name));
+    if (isBetter)
+      best = device;
+  }
+  if (best || !isSoft || (!wanted.id && !wanted.type))
+    return best;
+  DeviceName weaker = wanted;
+  if (!weaker.id)
+    weaker.type.reset();
+  weaker.id.reset();
+  return place(weaker, true, held);
+}
+
 uint64_t Topology::limitOf(const LogicalDevice &device) const {
   return device.limit ? device.limit : physical[device.physical].memory;
 }

@@ -222,30 +222,6 @@ std::vector<GraphPort> GraphImporter::inputsToSize() {
 // Checking
 //===----------------------------------------------------------------------===//
 
-/// Counts the ops for which the kernel table has nothing on a type of device.
-static void findGaps(ModuleOp module, GraphReport &report) {
-  std::map<std::tuple<std::string, std::string, DeviceType>, GraphReport::Gap> gaps;
-  module.walk([&](KernelOpInterface op) {
-    mlir::Type element = kernelElementType(op);
-    if (!element || isView(op))
-      return;
-    for (DeviceType device : {DeviceType::CPU, DeviceType::GPU}) {
-      if (op.hasKernel(device, element))
-        continue;
-      std::string type;
-      llvm::raw_string_ostream(type) << element;
-      GraphReport::Gap &gap = gaps[{op.getLogName().str(), type, device}];
-      gap.op = op.getLogName().str();
-      gap.type = type;
-      gap.device = std::string(deviceTypeName(device));
-      gap.why = whyNoKernel(op).str();
-      ++gap.count;
-    }
-  });
-  for (auto &[key, gap] : gaps)
-    report.gaps.push_back(std::move(gap));
-}
-
 /// A file declares the types of its own outputs; those of other values are known from importing,
 /// and so are the numbers of rows behind them.
 static void describeOutputs(ModuleOp module, GraphReport &report) {
@@ -263,7 +239,6 @@ static GraphReport checkMlir(ModuleOp module) {
   GraphReport report;
   report.format = "MLIR";
   describeMlir(module, report);
-  findGaps(module, report);
   return report;
 }
 

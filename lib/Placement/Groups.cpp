@@ -43,9 +43,7 @@ std::vector<uint32_t> preference(const Problem &problem) {
   std::vector<uint32_t> order(problem.devices.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
-    const DeviceName &left = problem.devices[a], &right = problem.devices[b];
-    bool leftGPU = left.type == DeviceType::GPU, rightGPU = right.type == DeviceType::GPU;
-    return leftGPU != rightGPU ? leftGPU : left < right;
+    return problem.devices[a].isPreferredTo(problem.devices[b]);
   });
   return order;
 }

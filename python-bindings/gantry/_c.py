@@ -490,6 +490,7 @@ RUNTIME = (
     ("gantry_topology_num_logical", c_size_t, (c_void_p, c_char_p)),
     ("gantry_topology_physical", c_int, (c_void_p, c_char_p, c_size_t, POINTER(gantry_physical_device_t))),
     ("gantry_topology_logical", c_int, (c_void_p, c_char_p, c_size_t, POINTER(gantry_logical_device_t))),
+    ("gantry_topology_place", c_int, (c_void_p, c_char_p, c_int, c_void_p, c_void_p)),
     ("gantry_topology_find", c_int, (c_void_p, c_char_p, c_void_p)),
     ("gantry_machine_read", c_int, (POINTER(c_void_p),)),
     ("gantry_machine_destroy", None, (c_void_p,)),

@@ -10,9 +10,8 @@ import numpy as np
 
 from . import _disk, _runtime
 from ._compile import compile_source
-from ._place import RANDOM, choose, element_of
 from .array import Array, Reads, array, borrow, fit_number
-from .device import asked, request
+from .device import asked, request, resolve
 from .dtypes import as_dtype
 from .graph import Graph
 from .errors import InvalidArgumentError
@@ -21,6 +20,8 @@ from .plan import kept
 _cache = {}  # read without the lock
 _lock = threading.Lock()
 _MOST = 4096  # plans in it
+# Made of attributes and a key, which lies on the host as small inputs do.
+_RANDOM = ("random_uniform", "random_normal")
 _SMALL = 1 << 14  # elements of operands and results up to which no op takes long
 
 
@@ -86,7 +87,7 @@ def _hashable(attributes, device, label, result):
 def _seed_as_key(name, attributes):
     """Of an op that may have no operands those, and its attributes: a seed changes at every use, so it becomes a key."""
     seeds = [value for what, _, value in attributes if what == "seed" and value is not None]
-    if name not in RANDOM or not seeds or not isinstance(seeds[0], (int, np.integer)):
+    if name not in _RANDOM or not seeds or not isinstance(seeds[0], (int, np.integer)):
         return (), attributes
     return ((borrow(np.array(seeds[0] & 2**64 - 1, np.uint64).view(np.int64)),),
             tuple((what, kind, None if what == "seed" else value) for what, kind, value in attributes))
@@ -103,7 +104,7 @@ def _run_with_values(name, operands, attributes, device, label, result):
     if first is None:
         operands[0] = array(operands[0], device=None)
         return run(name, operands, attributes, device, label, result)
-    target = choose(name, first, request(device), arrays)
+    target = resolve(request(device), name, arrays)
     operands = [operand.item() if isinstance(operand, np.generic) else operand for operand in operands]
     made = [operand if isinstance(operand, Array) else
             array(operand, device=target) if hasattr(operand, "dtype") else
@@ -116,7 +117,7 @@ def _make(name, operands, attributes, wanted, label, result):
     if result is not None:
         dtype = as_dtype(result[1]) if result[1] is not None else operands[0].dtype
         result = (dtype, tuple(result[0]) if result[0] is not None else operands[0].shape)
-    target = choose(name, element_of(name, operands, result), wanted, operands)
+    target = resolve(wanted, name, operands)
     flags = ["copies=explicit"] if _runtime.settings.copies == "explicit" else []
     what = (name, attributes, result and (result[0].name, result[1]), label, target.name, flags,
             [operand._type for operand in operands])
@@ -130,7 +131,7 @@ def _compile(name, operands, attributes, label, result, target, flags):
     graph.locate()
     graph.begin()
     # A key on the host has no place, so that it is copied also where copies are explicit.
-    homes = [None if name in RANDOM and operand.device.type == "CPU" else operand.device for operand in operands]
+    homes = [None if name in _RANDOM and operand.device.type == "CPU" else operand.device for operand in operands]
     values = [graph.argument(f"input{i}", operand.dtype, operand.shape, home)
               for i, (operand, home) in enumerate(zip(operands, homes))]
     with graph.scope(target):

@@ -248,26 +248,27 @@ def devices(kind=None, physical=False):
     return found
 
 
-def resolve(wanted, what=None):
-    """The device that a request means: of those that match the first. One that is not there is an error, which
-    names `what` was to be placed; or, softly, another id, then another type, GPUs first."""
-    known = devices()
-    matching = [found for found in known if matches(wanted, found)]
-    if matching:
-        return matching[0]
-    if wanted.soft in ("prefer", "any") or (wanted.soft is None and _runtime.settings.soft):
-        return next((found for found in known if found.type == wanted.type), (devices("GPU") or known)[0])
-    place = f"'{what}' is placed on '{wanted}'" if what else f"'{wanted}'"
-    raise InvalidArgumentError(f"{place}: unknown device; the devices are " + ", ".join(map(str, known)))
+def resolve(wanted, what=None, operands=()):
+    """The device that a request means; where nothing is asked for (None), the one that an op of those operands goes to,
+    by the rules of the runtime library (gantry_topology_place). An error names `what` was to be placed."""
+    topology, index, held = _runtime.topology(), ctypes.c_size_t(), None
+    known = _all(topology)
+    if operands:
+        held = dict.fromkeys([device.name for device in known], 0)
+        for operand in operands:
+            held[operand.device.name] += operand.nbytes
+        held = (ctypes.c_uint64 * len(known))(*held.values())
+    status = topology.library.gantry_topology_place(topology.handle, wanted and wanted.encoded, _is_soft(wanted), held,
+                                                    ctypes.byref(index))
+    if status == _c.NOT_FOUND:
+        text = topology.library.gantry_last_error().decode()
+        raise InvalidArgumentError(f"'{what}' is placed on {text}" if what else text)
+    _library.check(status)
+    return known[index.value]
 
 
-def matches(pattern, found):
-    """Whether a device has every part that the pattern has."""
-    if pattern.name == found.name:
-        return True
-    if pattern.type is not None and pattern.id is not None and pattern.type == found.type and pattern.id != found.id:
-        return False
-    return _runtime._matches(_library.runtime(), pattern.given, found.name)
+def _is_soft(wanted):
+    return wanted is not None and (wanted.soft in ("prefer", "any") or (wanted.soft is None and _runtime.settings.soft))
 
 
 def cpu():

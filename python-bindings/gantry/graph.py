@@ -13,9 +13,8 @@ import numpy as np
 from . import _c, _disk, _library, _runtime
 from ._compile import Listener, compile_source, compiler, flags_of, request_of
 from ._operators import Operators, fixed
-from ._place import choose, element_of
 from .array import Array, Reads, as_numpy, dims_of, fit_number
-from .device import request as device_request
+from .device import request as device_request, resolve
 from .dtypes import BY_NUMBER, as_dtype
 from .errors import InvalidArgumentError
 
@@ -254,8 +253,7 @@ class Graph:
             result = (dtype, shape)
         wanted = device_request(device)
         with self.scope(wanted):
-            made = self.op(name, values, attributes, result, label,
-                           choose(name, element_of(name, values, result), wanted, ()))
+            made = self.op(name, values, attributes, result, label, resolve(wanted, name))
         return made[0] if len(made) == 1 else tuple(made)
 
     # ---- variables ----

@@ -796,6 +796,10 @@ static void test_op_table(void) {
                       "\"f16\",\"bf16\"]}"));
   EXPECT(strstr(json, "{\"name\":\"mode\",\"kind\":\"enum\",\"optional\":false,\"enum\":{\"name\":"
                       "\"pad_mode\",\"cases\":[\"constant\",\"reflect\",\"edge\",\"wrap\"]}}"));
+  /* Of the first operand, which is the condition, and of what is made of a key. */
+  EXPECT(strstr(json, "\"kernel\":[\"i1\"],\"infers_types\":true,\"log_name\":\"SelectV2\""));
+  EXPECT(strstr(json, "\"kernel\":[\"f32\",\"f64\",\"f16\",\"bf16\"],\"infers_types\":false,"
+                      "\"log_name\":\"RandomUniform"));
   EXPECT(strstr(json, "\"regions\":[{\"name\":\"then_body\",\"variadic\":false}"));
 }
 

@@ -132,6 +132,29 @@ static void test_finding(void) {
   gantry_topology_destroy(topology);
 }
 
+static void test_placing(void) {
+  const gantry_topology_flags_t flags = {
+      .struct_size = sizeof flags, .devices = "GPU:0,GPU:1", .simulate = 1};
+  const uint64_t held[] = {9, 1, 2};
+  gantry_topology_t *topology = NULL;
+  size_t index = 9;
+  NEED(gantry_topology_parse(&flags, NULL, &topology) == GANTRY_OK);
+  EXPECT(gantry_topology_place(topology, NULL, 0, NULL, &index) == GANTRY_OK && index == 1);
+  EXPECT(gantry_topology_place(topology, NULL, 0, held, &index) == GANTRY_OK && index == 2);
+  EXPECT(gantry_topology_place(topology, "CPU", 0, held, &index) == GANTRY_OK && index == 0);
+  EXPECT(gantry_topology_place(topology, "GPU:7", 1, NULL, &index) == GANTRY_OK && index == 1);
+  REFUSED(gantry_topology_place(topology, "GPU:7", 0, held, &index), GANTRY_NOT_FOUND,
+          "'/job:localhost/replica:0/task:0/device:GPU:7': unknown device; the devices are "
+          "/job:localhost/replica:0/task:0/device:CPU:0, "
+          "/job:localhost/replica:0/task:0/device:GPU:0, "
+          "/job:localhost/replica:0/task:0/device:GPU:1");
+  EXPECT(index == 1);
+  EXPECT(gantry_topology_place(topology, "GPU:x", 1, NULL, &index) == GANTRY_INVALID_ARGUMENT);
+  EXPECT(gantry_topology_place(NULL, NULL, 0, NULL, &index) == GANTRY_INVALID_ARGUMENT);
+  EXPECT(gantry_topology_place(topology, NULL, 0, NULL, NULL) == GANTRY_INVALID_ARGUMENT);
+  gantry_topology_destroy(topology);
+}
+
 static void test_wrong_flags(void) {
   static const char *const splits[] = {"GPU:5=1GiB"};
   gantry_topology_flags_t flags = {.struct_size = sizeof flags, .devices = "GPU"};
@@ -179,6 +202,7 @@ int main(void) {
   test_scopes();
   test_flags();
   test_finding();
+  test_placing();
   test_wrong_flags();
   test_machine();
   EXPECT(gantry_topology_to_json(NULL) == NULL);

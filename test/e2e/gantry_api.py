@@ -145,6 +145,13 @@ def load(build):
     runtime_library.gantry_plan_data.restype = ctypes.c_void_p
 
 
+def kernels():
+    """Of each op that runs as a kernel the element types that it has them for, as MLIR writes them."""
+    compiler.gantry_op_table_json.restype = ctypes.c_char_p
+    table = json.loads(compiler.gantry_op_table_json())
+    return {op["name"]: [element.replace("u", "ui") for element in op["kernel"]] for op in table["ops"] if "kernel" in op}
+
+
 def _check(status):
     if status:
         raise ApiError(f"{CODES[status]}: {runtime_library.gantry_last_error().decode()}")

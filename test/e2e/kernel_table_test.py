@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Every pair of an op and an element type that the kernel table has, executed, against NumPy.
+"""Every pair of an op and an element type that has a kernel, executed, against NumPy.
 
-The pairs are those of KernelTable.def, in the column of the device: each with every form of the op (kernel_forms.py) at size
+The pairs are those that the ops' definitions allow (gantry_op_table_json): each with every form of the op (kernel_forms.py) at size
 1, at 31 or 33, and at 197, 1000 or 1025, the next ones for the next element type; with GANTRY_TEST_LONG=1 at all sizes. The
 op asks for that device, where having no kernel is an error. `emulated` are the kernels of GPUs, interpreted with all checks. A pair without a form fails.
 
@@ -18,20 +18,17 @@ import zlib
 import gantry_api
 import groups
 from cases import LONG
-from kernel_forms import SETS, forms
+from kernel_forms import forms
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TABLE = ROOT / "include/gantry/Dialect/Gantry/IR/KernelTable.def"
 SIZES = ((1,), (31, 33), (197, 1000, 1025))
 # Lines that are gone through in another way when they are long.
 MORE_SIZES = {"top_k": (5000,), "cumsum": (5000,)}
 CASES_OF_A_PLAN = 48
-COLUMNS = {"cpu": (0, "CPU:0"), "emulated": (1, "GPU:0")}
+DEVICES = {"cpu": "CPU:0", "emulated": "GPU:0"}
 
 
-def pairs(column):
-    rows = re.findall(r"^GANTRY_KERNEL\((\w+), (\w+), (\w+),", TABLE.read_text(), re.MULTILINE)
-    return [(op, element) for op, *sets in rows for element in SETS[sets[column]]]
+def pairs():
+    return [(op, element) for op, elements in gantry_api.kernels().items() for element in elements]
 
 
 def tensor(element, shape):
@@ -54,9 +51,9 @@ def make_case(op, form, element, n, number, device):
                        zeros="of one element" if n == 1 else "")
 
 
-def make_cases(column, device):
+def make_cases(device):
     known = forms()
-    for position, (op, element) in enumerate(pairs(column)):
+    for position, (op, element) in enumerate(pairs()):
         for number, form in enumerate(known.get(op, ())):
             if element in form.types:
                 sizes = [n for some in SIZES for n in (some if LONG else some[(position + number) % len(some)::len(some)])]
@@ -64,9 +61,9 @@ def make_cases(column, device):
                     yield make_case(op, form, element, n, number, device)
 
 
-def pairs_without_cases(column):
+def pairs_without_cases():
     known = forms()
-    return [f"{op} of {element}" for op, element in pairs(column)
+    return [f"{op} of {element}" for op, element in pairs()
             if not any(element in form.types for form in known.get(op, ()))]
 
 
@@ -100,7 +97,7 @@ class Pairs(groups.Suite):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
-    parser.add_argument("--device", choices=COLUMNS, default="emulated")
+    parser.add_argument("--device", choices=DEVICES, default="emulated")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--filter", default="")
     parser.add_argument("--json", type=pathlib.Path)
@@ -109,10 +106,9 @@ def main():
         gantry_api.emulate("all")
     gantry_api.load(arguments.build_dir)
     warnings.simplefilter("ignore")  # NumPy's, of what it computes of NaN
-    column, device = COLUMNS[arguments.device]
-    cases = [case for case in make_cases(column, device) if arguments.filter in case.name]
+    cases = [case for case in make_cases(DEVICES[arguments.device]) if arguments.filter in case.name]
     failures = Pairs(cases, pack).run(CASES_OF_A_PLAN, arguments.jobs)
-    failures.update((pair, "has no case") for pair in pairs_without_cases(column))
+    failures.update((pair, "has no case") for pair in pairs_without_cases())
     return groups.report("kernel table", len(cases), failures, arguments.json)
 
 

@@ -58,16 +58,22 @@ def as_module(example):
     return f"func.func @example({listed}) {{\n  {example}\n  return\n}}\n"
 
 
+def example_of(text):
+    """The example of an op or attribute in its description as a module; None without one."""
+    found = ONE_LINE.search(text) or BLOCK.search(text)
+    return as_module(found.group(1)) if found else None
+
+
 def examples_of_dialect(file):
     """Yields (where, module or None) for each op and attribute of a generated dialect page."""
     text = file.read_text(encoding="utf-8")
     headings = list(HEADING.finditer(text))
     for match, following in zip(headings, [*headings[1:], None]):
         section = text[match.start():following.start() if following else len(text)]
-        found = ONE_LINE.search(section) or BLOCK.search(section)
+        example = example_of(section)
         # Enums have no examples; ops must.
-        if found or match.group(0).startswith("### `"):
-            yield f"{file.name}: {match.group(1)}", as_module(found.group(1)) if found else None
+        if example or match.group(0).startswith("### `"):
+            yield f"{file.name}: {match.group(1)}", example
 
 
 def examples_of_page(file):

@@ -71,6 +71,12 @@ RULES = [
          }, (".td",)),
     Rule("a comparison with the text of a precision", "ask for gantry::Math",
          re.compile(rf"[!=]=\s*{MATH}|{MATH}\s*[!=]=|\bCases?\([^)]*{MATH}"), PASSES, {}),
+    Rule("a table of kernels, or the rule where ops go, in Python", "the ops' definitions say the one, "
+         "gantry_topology_place does the other",
+         re.compile(r"\b(?:KERNELS|has_kernel|kernel_table)\b|"
+                    r"""['"](?:numbers|floats|ints|indices|bools)['"]\s*,\s*['"](?:numbers|floats|ints|indices|bools)['"]|"""
+                    r"""['"]GPU['"]\s*,\s*['"]CPU['"]"""),
+         ("python-bindings/gantry", "tools/dev/python_bindings"), {}, (".py",)),
     Rule("who runs whose devices", "ask TargetMap whose an op is", re.compile(r"\bmayStandIn\("), ("lib",), {
              "lib/Search/TopologyOptions.cpp": 1,
              "lib/Target/Target.cpp": 1,

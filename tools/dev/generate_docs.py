@@ -120,31 +120,6 @@ def onnx_page(folder):
     return "\n".join(page)
 
 
-# Gone before anything is placed, and so without a kernel.
-WITHOUT_KERNELS = {"read", "assign", "assign_add"}
-
-
-def kernels_page(table, td):
-    """The kernel table; refuses one that lacks an op of the dialect or has one too many."""
-    text = (ROOT / table).read_text(encoding="utf-8")
-    page = ["# Kernels\n", NOTE.format(source=f"`{table}`").rstrip() + "\n",
-            "Which op has a kernel on which type of device, by the element type of its first operand (of its "
-            "result when it has none). Placement asks this table. Simulated "
-            "GPUs have the kernels of GPUs. Sets: *numbers* are all but i1, *ints* all integers but i1, *indices* "
-            "i32 and i64.\n"]
-    found = set()
-    for title, body in re.findall(r"^// ([A-Z][^\n]*)\.\n((?:GANTRY_KERNEL\((?:[^)]|\n)*?\"\)\n)+)", text, flags=re.MULTILINE):
-        rows = re.findall(r'GANTRY_KERNEL\((\w+), (\w+), (\w+),\s*"([^"]*)"\)', body)
-        found.update(op for op, *_ in rows)
-        page.append(f"## {title}\n\n| op | CPU | GPU | what is absent |\n|---|---|---|---|\n" +
-                    "\n".join(f"| `gantry.{op}` | {cpu} | {gpu} | {why} |" for op, cpu, gpu, why in rows) + "\n")
-    sections = re.split(r"^### `gantry\.(\w+)`.*$", tablegen(td, "-gen-dialect-doc", "-dialect=gantry"), flags=re.MULTILINE)
-    ops = {name for name, body in zip(sections[1::2], sections[2::2]) if "KernelOpInterface" in body}
-    if wrong := (ops - WITHOUT_KERNELS) ^ found:
-        sys.exit(f"generate_docs: {table} and the dialect disagree about " + ", ".join(sorted(wrong)))
-    return "\n".join(page)
-
-
 def attributes_page(table):
     """The attributes that stand beside an op's own, from their table."""
     text = (ROOT / table).read_text(encoding="utf-8")
@@ -232,9 +207,6 @@ def pages(build):
             yield f"{name}Dialect.md", dialect_page(dialect, ir.format(name), title)
     if (ROOT / (table := "include/gantry/Dialect/Gantry/IR/Attributes.def")).exists():
         yield "Attributes.md", attributes_page(table)
-    table = "include/gantry/Dialect/Gantry/IR/KernelTable.def"
-    if (ROOT / table).exists():
-        yield "Kernels.md", kernels_page(table, ir.format("Gantry"))
     if (ROOT / "include/gantry/Gradient/Classes.def").exists():
         yield "Gradients.md", gradients_page("include/gantry/Gradient/Classes.def", "include/gantry/Gradient/Unary.def", ir.format("Gantry"))
     if (ROOT / (table := "include/gantry/Dialect/Gantry/IR/Optimizers.def")).exists():

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """Writes the generated files of the Python package: gantry/_c.py from the headers of the C API,
-gantry/_kernels.py from KernelTable.def, gantry/ops.py and ops.pyi from the table of ops that the
-compiler library tells.
+gantry/ops.py and ops.pyi from the table of ops that the compiler library tells.
 
 Usage: generate_python.py [--build-dir BUILD] [--check]
 --check compares instead of writing and exits with 1 and a list of what is out of date. The ops need
@@ -22,7 +21,6 @@ def pages(build):
     """Path and text of each file; what cannot be made here is told on stderr."""
     package = ROOT / "python-bindings/gantry"
     yield package / "_c.py", declarations.module(ROOT / "include/gantry-c")
-    yield package / "_kernels.py", op_functions.kernels(ROOT / "include/gantry/Dialect/Gantry/IR/KernelTable.def")
     table = op_functions.read_table(build) if build else None
     if table is None:
         print("generate_python: no build with the compiler, so ops.py is left alone", file=sys.stderr)

@@ -117,20 +117,36 @@ static StringRef logNameOf(const Operator &op) {
   return rest.split('"').first;
 }
 
+/// The value that kernels go by (kernelElementType); null of ops that run none, those that name a
+/// variable among them: they are gone before anything is placed.
+static const NamedTypeConstraint *kernelValueOf(const Operator &op) {
+  auto namesVariable = [](const auto &attribute) { return kindOf(attribute.attr) == "symbol"; };
+  if (!op.getTrait("::gantry::KernelOpInterface::Trait") ||
+      any_of(op.getAttributes(), namesVariable))
+    return nullptr;
+  const bool isGenerator = op.getExtraClassDeclaration().contains("FusionKind::Generator");
+  return op.getNumOperands() && !isGenerator ? &op.getOperand(0) : &op.getResult(0);
+}
+
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
+
+static void writeElements(json::OStream &json, StringRef key, const NamedTypeConstraint &value,
+                          const Operator &op) {
+  json.attributeArray(key, [&] {
+    const unsigned elements = elementsOf(value, op);
+    for (auto [i, entry] : enumerate(elementWords))
+      if (elements >> i & 1)
+        json.value(entry.first);
+  });
+}
 
 static void writeValue(json::OStream &json, const NamedTypeConstraint &value, const Operator &op) {
   json.object([&] {
     json.attribute("name", value.name);
     json.attribute("arity", arityOf(value));
-    json.attributeArray("elements", [&] {
-      const unsigned elements = elementsOf(value, op);
-      for (auto [i, entry] : enumerate(elementWords))
-        if (elements >> i & 1)
-          json.value(entry.first);
-    });
+    writeElements(json, "elements", value, op);
   });
 }
 
@@ -185,6 +201,8 @@ static void writeOp(json::OStream &json, StringRef name, const Operator &op) {
           json.attribute("variadic", region.isVariadic());
         });
     });
+    if (const NamedTypeConstraint *value = kernelValueOf(op))
+      writeElements(json, "kernel", *value, op);
     json.attribute("infers_types", infersTypes(op));
     json.attribute("log_name", logNameOf(op));
     json.attribute("stage", isOfCompiler(name) ? "compiler" : "graph");

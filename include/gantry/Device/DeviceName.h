@@ -61,6 +61,9 @@ struct DeviceName {
   /// Whether every part that is present here is present and equal in `other` (D3).
   bool matches(const DeviceName &other) const;
 
+  /// Whether an op that may be on either goes here (P6): GPUs before CPUs, then the lower name.
+  bool isPreferredTo(const DeviceName &other) const;
+
   bool operator==(const DeviceName &) const = default;
   auto operator<=>(const DeviceName &) const = default;
 };

@@ -123,6 +123,13 @@ struct Topology {
   /// "/job:localhost/.../device:CPU:0, ...": what to list in an error about an unknown device.
   std::string deviceList() const;
 
+  /// The logical device for an op that stands alone: of those that `wanted` names (P3) the best
+  /// type (P6), of one type the one that holds most bytes (`held`: of each device, or empty), then
+  /// the lowest id. `isSoft`: where none is meant, any id, then any type of that task (P5). Nothing
+  /// when there is none.
+  std::optional<uint32_t> place(const DeviceName &wanted, bool isSoft,
+                                std::span<const uint64_t> held = {}) const;
+
   /// Whether it holds together: at most maxDevices, full names, none twice, in order, indices in
   /// range, a CPU:0 in each task, the limits on a device within its memory (D4), a limit for each
   /// that shares one. Errors: INVALID_ARGUMENT.

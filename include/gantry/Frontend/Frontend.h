@@ -107,15 +107,6 @@ struct GraphReport {
     std::string message; ///< what is unsupported and what is supported instead
   };
 
-  /// Ops that a type of device has no kernel for (docs/generated/Kernels.md).
-  struct Gap {
-    std::string op;     ///< log name, "TopKV2"
-    std::string type;   ///< of elements, "f32"
-    std::string device; ///< "GPU"
-    int64_t count = 0;
-    std::string why;
-  };
-
   std::string format;   ///< "ONNX" or "MLIR"
   std::string producer; ///< as the file says
   std::vector<std::pair<std::string, int64_t>> opsets;
@@ -123,7 +114,6 @@ struct GraphReport {
   std::vector<OpCount> ops; ///< sorted by name
   std::vector<Issue> issues;
   std::vector<std::string> warnings; ///< what is wrong in the file and does no harm
-  std::vector<Gap> gaps;             ///< sorted by op; known when no dimension is open
   std::vector<std::string> openDims; ///< still to give with --dim
   /// Inputs whose values decide shapes, or which branch can be compiled; to give with --value.
   std::vector<std::string> shapeInputs;

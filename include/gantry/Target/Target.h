@@ -68,7 +68,8 @@ public:
   /// The drivers whose devices run its code.
   virtual llvm::ArrayRef<llvm::StringRef> getDrivers() const = 0;
 
-  /// Whether it has a kernel for the op on devices of that type: its column of the kernel table.
+  /// Whether it has a kernel for the op on devices of that type: as the op says
+  /// (KernelOpInterface), or fewer.
   virtual bool hasKernel(mlir::Operation *op, DeviceType type) const;
 
   /// Whether `op`, all of whose users are in `group`, may be computed in one kernel with them. The

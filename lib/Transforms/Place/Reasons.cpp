@@ -253,9 +253,6 @@ static void reportNoKernel(const Input &in, const Failure &failure) {
   std::string types = kernelTypes(in, op);
   std::string have =
       types.empty() ? "there is none for any device" : "there are kernels for " + types;
-  StringRef why = whyNoKernel(in.nodes[op].owner);
-  if (!why.empty())
-    have += (" (" + why + ")").str();
   if (failure.members.front().type == Member::Type::kernels) {
     error << "no device has a kernel for " << kernelText(in, op) << ": " << have << "; "
           << deviceList(in);
@@ -401,11 +398,9 @@ WhyNotWords place::describeWhyNot(const Input &in, uint32_t node, uint32_t devic
   if (answer.isThere)
     return {" is on " + there + " already", {}};
   if (!answer.hasKernel) {
-    std::string state = " cannot be on " + there + ": no kernel for " + kernelText(in, node) +
-                        " there; there are kernels for " + kernelTypes(in, node);
-    if (StringRef why = whyNoKernel(in.nodes[node].owner); !why.empty())
-      state += (" (" + why + ")").str();
-    return {state, {}};
+    return {" cannot be on " + there + ": no kernel for " + kernelText(in, node) +
+                " there; there are kernels for " + kernelTypes(in, node),
+            {}};
   }
   WhyNotWords words;
   words.state = now.device == placement::none

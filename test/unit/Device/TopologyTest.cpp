@@ -55,6 +55,38 @@ TEST(Topology, d5_flag_form_refused) {
                                       "physical_device:GPU:0' is there twice");
 }
 
+std::string placed(const char *wanted, bool isSoft = false, std::vector<uint64_t> held = {}) {
+  Topology topology = Topology::fromFlag("GPU:0,GPU:1,/job:worker/GPU:0").take();
+  auto device = topology.place(DeviceName::parse(wanted).take(), isSoft, held);
+  return device ? topology.logical[*device].name.shortStr() : "none";
+}
+
+TEST(Topology, p6_gpus_before_cpus_then_the_lowest_id) {
+  EXPECT_EQ(placed("/job:localhost"), "GPU:0");
+  EXPECT_EQ(placed("/task:0"), "GPU:0");
+  EXPECT_EQ(placed("GPU"), "GPU:0");
+  EXPECT_EQ(placed("GPU:1"), "GPU:1");
+  EXPECT_EQ(placed("CPU"), "CPU:0");
+}
+
+TEST(Topology, p6_of_one_type_the_one_that_holds_most) {
+  EXPECT_EQ(placed("/job:localhost", false, {9, 0, 1, 0, 0}),
+            "GPU:1"); // the host's count for nothing
+  EXPECT_EQ(placed("GPU", false, {0, 4, 4, 0, 3}), "GPU:0");
+  EXPECT_EQ(placed("GPU:0", false, {0, 4, 9, 0, 0}), "GPU:0");
+}
+
+TEST(Topology, p5_any_id_then_any_type_of_that_task) {
+  EXPECT_EQ(placed("GPU:7"), "none");
+  EXPECT_EQ(placed("GPU:7", true), "GPU:0");
+  EXPECT_EQ(placed("GPU:7", true, {0, 0, 1, 0, 0}), "GPU:1");
+  EXPECT_EQ(placed("CPU:3", true), "CPU:0");
+  EXPECT_EQ(placed("/job:worker/GPU:5", true), "/job:worker/replica:0/task:0/device:GPU:0");
+  EXPECT_EQ(placed("/job:nobody/GPU:0", true), "none");
+  Topology host = Topology::hostOnly();
+  EXPECT_EQ(host.place(DeviceName::local(DeviceType::GPU, 0), true), 0u);
+}
+
 TEST(Topology, FindsByFullName) {
   Topology topology = Topology::hostOnly();
   EXPECT_EQ(topology.find(DeviceName::local(DeviceType::CPU, 0)), &topology.logical[0]);

@@ -25,7 +25,7 @@ from kernel_forms import forms
 warnings.simplefilter("ignore")  # NumPy's, of what it computes of NaN
 CASES_OF_A_PLAN = 48
 SEED = 1  # of the products
-COLUMN, DEVICE = kernel_table_test.COLUMNS["emulated"]
+DEVICE = kernel_table_test.DEVICES["emulated"]
 # Kernels of these may be on tensor cores, where the order of a sum is the hardware's own.
 ON_TENSOR_CORES = ("matmul", "conv", "conv_transpose", "attention")
 _FORMS = forms()
@@ -50,7 +50,7 @@ def flags_of(case_names):
 
 def names(sizes, ops=()):
     """Of all cases with these sizes and ops, those of one element type side by side."""
-    found = [f"{op} {element} {n} [{number}]" for op, element in kernel_table_test.pairs(COLUMN)
+    found = [f"{op} {element} {n} [{number}]" for op, element in kernel_table_test.pairs()
              if not ops or op in ops
              for number, form in enumerate(_FORMS.get(op, ())) if element in form.types for n in sizes]
     return sorted(found, key=lambda name: name.split()[1])

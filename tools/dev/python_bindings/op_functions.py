@@ -1,5 +1,4 @@
-"""Functions and stubs for the ops, from the compiler library's table; which op has a kernel where, from
-KernelTable.def."""
+"""Functions and stubs for the ops, from the compiler library's table."""
 
 import ctypes
 import json
@@ -115,12 +114,3 @@ def stubs(table):
     for op in functions(table):
         lines.append(f"def {safe(op['name'])}({', '.join(parameters(op, typed=True))}) -> {result_type(op)}: ...")
     return "\n".join(lines) + "\n"
-
-
-def kernels(file):
-    """The text of _kernels.py."""
-    rows = re.findall(r"^GANTRY_KERNEL\((\w+), (\w+), (\w+),", file.read_text(encoding="utf-8"), re.MULTILINE)
-    lines = ['"""Which op has a kernel on which type of device, for which elements. Made by',
-             'tools/dev/generate_python.py from KernelTable.def; edit that."""', "", "# op: (on CPUs, on GPUs)", "KERNELS = {"]
-    lines += [f'    "{op}": ("{cpu}", "{gpu}"),' for op, cpu, gpu in rows]
-    return "\n".join(lines) + "\n}\n"

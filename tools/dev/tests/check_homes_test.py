@@ -68,6 +68,14 @@ class CheckHomesTest(unittest.TestCase):
             self.write("lib/Target/A.cpp", text)
             self.assertEqual(len(self.offences_of(what)), 1, text)
 
+    def test_python_has_no_table_of_kernels(self):
+        what = "a table of kernels, or the rule where ops go, in Python"
+        self.write("python-bindings/gantry/a.py", 'KINDS = {"ints": "Sequence[int]", "floats": 1}', 'known = devices("GPU") or devices("CPU")')
+        self.assertEqual(self.offences_of(what), [])
+        for text in ('    "add": ("numbers", "numbers"),', "if not has_kernel(op, kind, dtype):", 'for kind in ("GPU", "CPU"):'):
+            self.write("python-bindings/gantry/a.py", text)
+            self.assertEqual(len(self.offences_of(what)), 1, text)
+
     def test_attribute_names_are_spelled_once(self):
         self.write("lib/A/A.cpp", 'op->setAttr("gantry.items", x);', 'op->getAttr("gantry.items");')
         self.assertEqual(list(check_homes.spelled_twice(self.root)), [])

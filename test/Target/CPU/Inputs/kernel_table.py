@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""Writes one function for each op and element type that the kernel table promises for CPUs: the op's
+"""Writes one function for each op and element type that its definition allows, where it runs as a kernel: the op's
 documented example, with that type in the place of its first one.
 
-Usage: kernel_table.py OUT.mlir
+Usage: kernel_table.py COMPILER OUT.mlir      COMPILER: libgantry-compiler.so
 """
 
+import ctypes
+import json
 import pathlib
 import re
 import sys
@@ -13,10 +15,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / "tools/dev"))
 import check_examples  # noqa: E402
 
-FLOATS = ["f16", "bf16", "f32", "f64"]
-INTS = [sign + str(bits) for bits in (8, 16, 32, 64) for sign in ("i", "ui")]
-SETS = {"none": [], "floats": FLOATS, "ints": INTS, "indices": ["i32", "i64"], "bools": ["i1"],
-        "numbers": FLOATS + INTS, "all": FLOATS + INTS + ["i1"]}
 SUMS = {"matmul", "conv"}  # of bytes they are i32
 KEYED = {"random_uniform", "random_normal"}  # their operand is a key, i64
 FIXED_RESULTS = {"first_bad_index"}  # of one type, whatever the operands are
@@ -42,16 +40,13 @@ def function(op, example, element):
 
 
 def main():
-    table = (ROOT / "include/gantry/Dialect/Gantry/IR/KernelTable.def").read_text(encoding="utf-8")
-    rows = re.findall(r'GANTRY_KERNEL\((\w+), (\w+), \w+,\s*"', table)
-    examples = {where.split("gantry.")[-1]: module for where, module in
-                check_examples.examples_of_dialect(ROOT / "docs/generated/GantryDialect.md")}
-    with open(sys.argv[1], "w", encoding="utf-8") as file:
-        for op, types in rows:
-            if op not in examples:
-                sys.exit(f"'gantry.{op}' has no example in docs/generated/GantryDialect.md; run 'make docs'")
-            for element in SETS[types]:
-                file.write(function(op, examples[op], element))
+    library = ctypes.CDLL(sys.argv[1])
+    library.gantry_op_table_json.restype = ctypes.c_char_p
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        for op in json.loads(library.gantry_op_table_json())["ops"]:
+            example = check_examples.example_of(op["description"])
+            for element in op.get("kernel", ()):
+                file.write(function(op["name"], example, element.replace("u", "ui")))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ llvm::StringRef fusionKindName(FusionKind kind);
 namespace detail {
 uint64_t defaultFlops(mlir::Operation *op);
 uint64_t defaultBytes(mlir::Operation *op);
-bool hasKernel(mlir::Operation *op, DeviceType deviceType, mlir::Type elementType);
+bool isOfGantry(mlir::Operation *op);
 llvm::SmallVector<int64_t> broadcastDims(mlir::Operation *op, unsigned operand);
 bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 } // namespace detail
@@ -79,14 +79,11 @@ void setTopology(mlir::ModuleOp module, const Topology &topology);
 /// The modules in `module` that hold kernels, with who makes code of them.
 llvm::SmallVector<std::pair<mlir::ModuleOp, TargetAttr>> kernelModules(mlir::ModuleOp module);
 
-/// Why the kernel table leaves something out for ops like this one; empty when it says nothing.
-llvm::StringRef whyNoKernel(mlir::Operation *op);
-
 /// Whether the op makes its one result of attributes alone, so that a clone anywhere makes the
 /// same.
 bool isMadeOfNothing(mlir::Operation *op);
 
-/// The element type that the kernel table goes by; null for an op without operands and results.
+/// The element type that kernels go by; null for an op without operands and results.
 mlir::Type kernelElementType(mlir::Operation *op);
 
 /// Whether the user makes each element of its result of the used value's element at the same place:

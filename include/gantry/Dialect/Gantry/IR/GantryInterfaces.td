@@ -18,9 +18,10 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<"How the op may join others in one kernel",
       "::gantry::FusionKind", "getFusionKind">,
     InterfaceMethod<[{Whether there is a kernel for the op on devices of that type, for this element
-      type of its first operand (of its result when it has none); see KernelTable.def}],
+      type of its first operand (of its result when it has none). Ops of this dialect have one for
+      every type that their definitions allow, those of others for CPUs unless they say more}],
       "bool", "hasKernel", (ins "::gantry::DeviceType":$deviceType, "::mlir::Type":$elementType),
-      [{}], [{ return ::gantry::detail::hasKernel($_op, deviceType, elementType); }]>,
+      [{}], [{ return deviceType == ::gantry::DeviceType::CPU || ::gantry::detail::isOfGantry($_op); }]>,
     InterfaceMethod<[{Whether the result is that operand but for some elements, which the op writes
       over: where the operand is not needed any more, a kernel may write these alone}],
       "bool", "updatesOperand", (ins "unsigned":$operand), [{}], [{ return false; }]>,
