@@ -1,5 +1,7 @@
 #include "gantry/Analysis/AttentionProducts.h"
 
+#include "gantry/Dialect/Gantry/IR/Accumulators.h"
+
 using namespace mlir;
 using namespace gantry;
 
@@ -13,6 +15,14 @@ static Value skipCopies(Value value) {
   while (auto copy = value.getDefiningOp<CopyOp>())
     value = copy.getInput();
   return value;
+}
+
+/// The left operand before copies, and before it was rounded for the product (--math).
+static Value leftOf(MatmulOp product) {
+  Value left = skipCopies(product.getLhs());
+  if (auto cast = left.getDefiningOp<CastOp>(); cast && givesAccumulators(product))
+    left = skipCopies(cast.getInput());
+  return left;
 }
 
 /// Adds the products whose elements `scores` is computed from, each from the one at its place.
@@ -35,7 +45,7 @@ static void addProductsOf(Value scores, llvm::SetVector<MatmulOp> &products) {
 llvm::SetVector<MatmulOp> gantry::productsOfAttention(func::FuncOp func) {
   llvm::SetVector<MatmulOp> products;
   func.walk([&](MatmulOp second) {
-    auto softmax = skipCopies(second.getLhs()).getDefiningOp<SoftmaxOp>();
+    auto softmax = leftOf(second).getDefiningOp<SoftmaxOp>();
     if (!softmax)
       return;
     addProductsOf(softmax.getInput(), products);

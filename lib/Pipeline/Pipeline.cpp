@@ -79,16 +79,13 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   // While borders are still those of convolutions, which may have to hold a zero point.
   pm.addNestedPass<func::FuncOp>(createMultiplyBytesPass());
   pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
-  // Before equal ops become one: what several products read is rounded once. Tensor cores round to
-  // tf32 by themselves, and nothing stores it.
-  pm.addNestedPass<func::FuncOp>(createNarrowFactorsPass());
 
   // Equal ops with equal requests are one op, wherever the requests come from.
   addCanonicalizer(pm);
   pm.addNestedPass<func::FuncOp>(createTieConstantsPass());
   pm.addPass(createMergeOpsPass());
   pm.addPass(createVerifySimplifiedPass());
-  // Factors have their types, and Place is about to predict what shares a kernel.
+  // Place is about to predict what shares a kernel.
   addAssignLibraries(pm, options);
 
   // How often loops go round is lost when their ops are kernels.
@@ -171,6 +168,9 @@ static void addRepairOfValues(OpPassManager &pm, const MemoryRepair &repair) {
 
 static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   addRepairOfOps(pm, options.repair);
+  // Ops are where they stay, and what they multiply travels in the type that it is multiplied in.
+  // Tensor cores round to tf32 by themselves, and nothing stores it.
+  pm.addPass(createReducePrecisionPass());
   // What the graph's own copies do not move need not be brought back.
   pm.addPass(createElideCopiesPass());
   InsertCopiesPassOptions insert;
@@ -195,13 +195,9 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   FormKernelsPassOptions form;
   form.fuse = options.fuse;
   form.keepOnce = options.keepOnce;
-  // Again where ops are on devices and have their last sizes; before attention is made of narrower
-  // products, which it is found by.
+  // Again where ops are on devices and have their last sizes and types.
   addAssignLibraries(pm, options);
-  // Before groups, which are made of ops in their last form. What is rounded of attention and
-  // convolutions depends on devices: CPUs round to bf16, GPUs with tensor cores to both types.
-  pm.addPass(createNarrowAttentionPass());
-  pm.addPass(createNarrowGPUFactorsPass());
+  // Before groups, which are made of ops in their last form.
   pm.addPass(createPutChannelsLastPass());
   // Before groups, which are told here what joins them.
   if (options.chains != Chains::none) {

@@ -72,6 +72,19 @@ public:
   /// (KernelOpInterface), or fewer.
   virtual bool hasKernel(mlir::Operation *op, DeviceType type) const;
 
+  /// Whether it computes a convolution, or a product of attention, of f32 on devices of that type
+  /// with operands rounded to `element` and accumulators of f32 where --math asks for that.
+  /// Products of other matrices are rounded whoever computes them.
+  virtual bool mayRound(mlir::Operation *op, DeviceType type, mlir::FloatType element,
+                        TargetAttr config) const {
+    return false;
+  }
+
+  /// Puts convolutions in the place of an op on a device of that type which is computed by such
+  /// that it rounds to `element`; leaves others.
+  virtual void replaceByConvolution(mlir::Operation *op, DeviceType type,
+                                    mlir::FloatType element) const {}
+
   /// Whether `op`, all of whose users are in `group`, may be computed in one kernel with them. The
   /// group's root comes first. `config` says what kernels are for; null where nobody knows yet.
   virtual bool mayJoin(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group,

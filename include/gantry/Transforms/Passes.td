@@ -145,19 +145,6 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
-def NarrowFactorsPass : Pass<"gantry-narrow-factors", "::mlir::func::FuncOp"> {
-  let summary = "round what products of f32 multiply";
-  let description = [{
-    Where `gantry.targets` asks for `math` bf16 or f16, each `gantry.matmul` of f32 reads operands of that type instead and carries `accumulate_type`: its sums, and so
-    its result, stay f32. Constants, also transposed or reshaped, are rounded here; other operands by a
-    `gantry.cast` with the request of the product. Products of attention are left alone: those with the
-    result of a softmax, and those that such a softmax is computed from element by element.
-
-    Precondition: shapes are known. Equal casts are left for gantry-merge-ops.
-  }];
-  let dependentDialects = ["::gantry::GantryDialect"];
-}
-
 def MultiplyBytesPass : Pass<"gantry-multiply-bytes", "::mlir::func::FuncOp"> {
   let summary = "products of quantised values as exact products of bytes";
   let description = [{
@@ -303,6 +290,27 @@ def ElideCopiesPass : Pass<"gantry-elide-copies", "::mlir::ModuleOp"> {
     A `gantry.copy` to the device that has the value already, or back to the one that a copied value
     came from, is replaced by the value; a copy of a copy that nothing else uses goes the direct way.
     With `force` it stays: that makes a new buffer.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def ReducePrecisionPass : Pass<"gantry-reduce-precision", "::mlir::ModuleOp"> {
+  let summary = "round what products of f32 multiply";
+  let description = [{
+    Where `gantry.targets` asks for `math` bf16 or f16, each `gantry.matmul` of f32 reads operands of that type instead and
+    carries `accumulate_type`: its accumulators, and so its result, stay f32. So do, where all kernels of the op are one
+    target's that rounds them, products of attention, which are those with the result of a softmax and those that such a
+    softmax is computed from element by element, and convolutions: CPUs round both to bf16, convolutions with pairs of
+    channels in each group, or one group, and more than one channel there; GPUs all of whose architectures have tensor cores
+    (sm_80 on) to both types, convolutions whose matrices have at least eight rows and columns and sums of sixteen terms. What
+    CPUs compute by convolutions, as transposed ones and gradients of filters, becomes such first. Simulated GPUs keep f32.
+
+    Constants, also transposed, sliced or reshaped, are rounded here. Other operands are rounded by a `gantry.cast` behind what
+    makes them, once for all that read them; of attention in front of transposes, slices and reshapes that are for the
+    product alone, of convolutions in front of constant borders. Where a kernel of another device makes a value that is
+    needed in f32 nowhere on the device of the product, the cast is on the former, and the value travels in half the bytes.
+
+    Precondition: ops are placed, shapes static; copies are not made yet.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

@@ -2,6 +2,8 @@
 
 #include "gantry/Target/CPU/CPUTarget.h"
 
+#include "Convolutions/Pairs.h"
+#include "Convolutions/Transposed.h"
 #include "EmitCode.h"
 #include "Fusion.h"
 #include "Machine.h"
@@ -19,6 +21,22 @@ struct CPUTarget : Target {
   ArrayRef<StringRef> getDrivers() const override {
     static const StringRef drivers[] = {"host", "sim"};
     return drivers;
+  }
+
+  /// GPUs that it stands for keep f32.
+  bool mayRound(Operation *op, DeviceType type, FloatType element, TargetAttr) const override {
+    auto conv = dyn_cast<ConvOp>(op);
+    return type == DeviceType::CPU && element.isBF16() &&
+           (conv ? hasPairs(conv) : isa<MatmulOp>(op));
+  }
+
+  void replaceByConvolution(Operation *op, DeviceType type, FloatType element) const override {
+    if (type != DeviceType::CPU || !element.isBF16())
+      return;
+    if (auto transposed = dyn_cast<ConvTransposeOp>(op))
+      gantry::replaceByConvolution(transposed);
+    else if (auto filter = dyn_cast<ConvFilterGradOp>(op))
+      gantry::replaceByConvolution(filter);
   }
 
   bool mayJoin(Operation *op, ArrayRef<Operation *> group, TargetAttr) const override {

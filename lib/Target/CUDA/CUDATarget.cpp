@@ -4,6 +4,7 @@
 
 #include "EmitPTX.h"
 #include "Fusion.h"
+#include "Products/CoreTiles.h"
 #include "Products/Filters.h"
 #include "Products/LibraryProduct.h"
 #include "gantry/Target/CUDA/Libraries.h"
@@ -47,6 +48,16 @@ int64_t gantry::oldestGPUArch(ModuleOp kernels) {
 
 bool gantry::mayRoundToTF32(TargetAttr config) { return config && config.getMath() == Math::tf32; }
 
+/// As large as products for tensor cores have to be; depthwise convolutions are not.
+static bool fitsTensorCores(ConvOp conv) {
+  constexpr int64_t fewestTerms = 16, fewestRows = gantry::gpu::kFewestCoreRows;
+  ArrayRef<int64_t> filter = conv.getFilter().getType().getShape(),
+                    result = conv.getType().getShape();
+  const int64_t columns = result[0] * ShapedType::getNumElements(result.drop_front(2));
+  return filter[0] / int64_t(conv.getGroups()) >= fewestRows && columns >= fewestRows &&
+         ShapedType::getNumElements(filter.drop_front()) >= fewestTerms;
+}
+
 static DenseI64ArrayAttr extentOf(DenseI32ArrayAttr size) {
   SmallVector<int64_t> wide(size.asArrayRef());
   return DenseI64ArrayAttr::get(size.getContext(), wide);
@@ -59,6 +70,13 @@ struct CUDATarget : Target {
   ArrayRef<StringRef> getDrivers() const override {
     static const StringRef drivers[] = {"cuda"};
     return drivers;
+  }
+
+  /// By shapes, devices and architectures alone, never by what is fused.
+  bool mayRound(Operation *op, DeviceType type, FloatType, TargetAttr config) const override {
+    auto conv = dyn_cast<ConvOp>(op);
+    return type == DeviceType::GPU && oldestGPUArch(config) >= kTensorCoreArch &&
+           (conv ? fitsTensorCores(conv) : isa<MatmulOp>(op));
   }
 
   bool mayJoin(Operation *op, ArrayRef<Operation *> group, TargetAttr config) const override {

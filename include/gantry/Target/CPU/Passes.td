@@ -21,11 +21,10 @@ def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
     their rows, channels are filled up to words of four, and convolutions in groups without whole words
     become convolutions of f32 where those are exact.
 
-    Where `gantry.targets` asks for `math = bf16`, convolutions of f32 get factors of bf16 first, in pairs of channels, and sums of
-    f32 (`accumulate_type`): all that have pairs in each group, or one group, and more than one channel there.
-    Filters are rounded here, images by a `gantry.cast` behind what makes them.
+    Convolutions of bf16 with accumulators (`accumulate_type`) multiply pairs of channels: in one group these are filled up
+    with zeros where they are no pairs.
 
-    Apart from that results are the same in every bit. Precondition: ops are placed, copies made, shapes static.
+    Results are the same in every bit. Precondition: ops are placed, copies made, shapes static.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
@@ -47,20 +46,6 @@ def ChainConvolutionsPass : Pass<"gantry-chain-convolutions", "::mlir::ModuleOp"
   }];
   let options = [
     Option<"all", "all", "bool", "false", "chains that save memory, too, where they cost time">];
-  let dependentDialects = ["::gantry::GantryDialect"];
-}
-
-def NarrowAttentionPass : Pass<"gantry-narrow-attention", "::mlir::ModuleOp"> {
-  let summary = "attention on CPUs with factors of bf16";
-  let description = [{
-    Where `gantry.targets` asks for `math = bf16`: of attention on a CPU, a product of f32 whose left operand is a softmax and the products that this is
-    computed from element by element, both products get factors of bf16 and keep sums of f32
-    (`accumulate_type`). What they multiply is rounded by a `gantry.cast`, in front of transposes, slices and
-    reshapes that are for the product alone, so that it goes into the kernel that computes it; the weights
-    are rounded behind softmax. What runs on GPUs, simulated or not, stays as it is.
-
-    Precondition: ops are placed, copies made, shapes static.
-  }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 

@@ -4,23 +4,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def NarrowGPUFactorsPass : Pass<"gantry-narrow-gpu-factors", "::mlir::ModuleOp"> {
-  let summary = "convolutions and attention on GPUs with factors of bf16 or f16, for tensor cores";
-  let description = [{
-    Where `gantry.targets` asks for `math` bf16 or f16: a convolution of f32 on a GPU gets an image and a filter of that type and keeps sums of f32 (`accumulate_type`), where its
-    matrices have at least eight rows and columns and sums of sixteen terms. So do the products of attention: those whose
-    left operand is a softmax, and those that this is computed from element by element. Constants are rounded here, other
-    values by a `gantry.cast` behind what makes them, once for all that read them; for attention in front of transposes,
-    slices and reshapes that are for the product alone. Constant borders in front of a convolution stay there.
-
-    Nothing changes unless all architectures that kernels are for have tensor cores (sm_80 on). Depthwise and transposed
-    convolutions stay as they are, and so does what runs on simulated GPUs or is to run there as well.
-
-    Precondition: ops are placed, copies made, shapes static.
-  }];
-  let dependentDialects = ["::gantry::GantryDialect"];
-}
-
 def AssignLibrariesPass : Pass<"gantry-assign-libraries", "::mlir::ModuleOp"> {
   let summary = "choose the products that a library of GPUs is asked for before kernels of our own";
   let description = [{

@@ -8,7 +8,7 @@
 
 #include "Bytes.h"
 #include "InF32.h"
-#include "Narrow.h"
+#include "Pairs.h"
 #include "Panels.h"
 #include "Reorder.h"
 #include "SkipBorders.h"
@@ -485,9 +485,7 @@ struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> 
           replaceByConvolution(op);
       });
       putBytesInForm(func, isWanted);
-      if (targets.asked.getMath() == Math::bf16)
-        narrowConvolutions(func, isWanted);
-      // Behind it: what is f16 already is not rounded to bf16.
+      fillPairs(func, isWanted);
       computeHalvesInF32(func, isWanted);
       Chosen chosen(targets);
       chosen.choose(func);

@@ -76,8 +76,16 @@ struct AssignLibraries : gantry::impl::AssignLibrariesPassBase<AssignLibraries> 
     });
   }
 
+  /// As it is once its operands are rounded, which is behind Place.
   static std::optional<MatrixProduct> describe(MatmulOp op, const TargetMap &targets) {
-    return describeProduct(op, mayRoundToTF32(targets.configOf(kCUDATarget)));
+    std::optional<MatrixProduct> product =
+        describeProduct(op, mayRoundToTF32(targets.configOf(kCUDATarget)));
+    FloatType rounded = targets.asked.getFactorType();
+    if (product && rounded && product->type == ElementType::f32) {
+      product->type = rounded.isBF16() ? ElementType::bf16 : ElementType::f16;
+      product->isWide = true;
+    }
+    return product;
   }
 
   /// Nobody knows before Place.

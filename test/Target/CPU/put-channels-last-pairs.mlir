@@ -1,6 +1,6 @@
 // With --math=bf16 convolutions get factors of bf16 and sums of f32.
 
-// RUN: gantry-opt %s --gantry-set-targets=math=bf16 --gantry-put-channels-last --cse --canonicalize | FileCheck %s
+// RUN: gantry-opt %s --gantry-set-targets=math=bf16 --gantry-reduce-precision --gantry-put-channels-last --cse --canonicalize | FileCheck %s
 
 // An image is rounded once for all that read it, whoever else does; filters are rounded here, in pairs of channels. What
 // would be a loss otherwise takes the form, too: there is no other one.

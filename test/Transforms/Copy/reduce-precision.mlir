@@ -1,7 +1,7 @@
-// RUN: gantry-opt %s --gantry-set-targets=math=bf16 --gantry-narrow-factors | FileCheck %s
-// RUN: gantry-opt %s --gantry-set-targets=math=f16 --gantry-narrow-factors | FileCheck %s --check-prefix=HALF
+// RUN: gantry-opt %s --gantry-set-targets=math=bf16 --gantry-reduce-precision | FileCheck %s
+// RUN: gantry-opt %s --gantry-set-targets=math=f16 --gantry-reduce-precision | FileCheck %s --check-prefix=HALF
 
-// Operands are rounded where they are read, with the request of the product; sums stay f32. A
+// Operands are rounded behind what makes them, on the device of the product; sums stay f32. A
 // constant is rounded here: 1.00390625 lies in the middle of two of bf16 and goes to the even one.
 // CHECK-LABEL: @product(
 // CHECK-SAME: %[[X:.*]]: tensor<2x3xf32>

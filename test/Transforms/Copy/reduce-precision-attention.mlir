@@ -1,6 +1,6 @@
 // Attention on CPUs gets factors of bf16; sums and softmax stay f32.
 
-// RUN: gantry-opt %s --gantry-set-targets=math=bf16 --gantry-narrow-attention | FileCheck %s
+// RUN: gantry-opt %s --gantry-set-targets=math=bf16 --gantry-reduce-precision | FileCheck %s
 
 // What is multiplied is rounded in front of moves that are for the product alone, the weights behind softmax.
 // CHECK-LABEL: @heads(

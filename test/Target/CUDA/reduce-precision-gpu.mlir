@@ -1,7 +1,7 @@
 // Convolutions and attention on GPUs with tensor cores get factors of 16 bits and sums of f32.
 
-// RUN: gantry compile %s --entry=convolutions --devices=CPU:0,GPU:0 --stop-after=copy -o - | gantry-opt --gantry-set-targets="machines=cuda=sm_90,cuda=sm_80 math=f16" --gantry-narrow-gpu-factors | FileCheck %s --check-prefix=F16
-// RUN: gantry compile %s --entry=convolutions --devices=CPU:0,GPU:0 --stop-after=copy -o - | gantry-opt --gantry-set-targets="machines=cuda=sm_90,cuda=sm_75 math=f16" --gantry-narrow-gpu-factors | FileCheck %s --check-prefix=OLD
+// RUN: gantry compile %s --entry=convolutions --devices=CPU:0,GPU:0 --stop-after=place -o - | gantry-opt --gantry-set-targets="machines=cuda=sm_90,cuda=sm_80 math=f16" --gantry-reduce-precision | FileCheck %s --check-prefix=F16
+// RUN: gantry compile %s --entry=convolutions --devices=CPU:0,GPU:0 --stop-after=place -o - | gantry-opt --gantry-set-targets="machines=cuda=sm_90,cuda=sm_75 math=f16" --gantry-reduce-precision | FileCheck %s --check-prefix=OLD
 // RUN: gantry compile %s --entry=convolutions --devices=CPU:0,GPU:0 --gpu-arch=sm_80 --math=bf16 --stop-after=fuse -o - | FileCheck %s
 // RUN: gantry compile %s --entry=convolutions --devices=CPU:0,GPU:0 --gpu-arch=sm_80 --math=f16 --stop-after=fuse -o - | FileCheck %s --check-prefix=F16
 // RUN: gantry compile %s --entry=convolutions --devices=CPU:0,GPU:0 --gpu-arch=sm_75 --math=bf16 --stop-after=fuse -o - | FileCheck %s --check-prefix=OLD
