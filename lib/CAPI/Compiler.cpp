@@ -142,7 +142,7 @@ struct Session {
               std::string(threads == 1 ? "one thread" : std::to_string(threads) + " threads") +
               " compiled the graph");
     // What is large stays in the context; so does what printing has changed.
-    if (lease && (options.printIR || request.data_size > kLargeGraph || request.file))
+    if (lease && (options.debug.printIR || request.data_size > kLargeGraph || request.file))
       lease->retire();
   }
 
@@ -177,7 +177,7 @@ private:
     options = read.take();
     if (failed(addValues(request.values, request.num_values, options.graph.values)))
       return failure();
-    return addValues(request.candidates, request.num_candidates, options.candidates);
+    return addValues(request.candidates, request.num_candidates, options.graph.candidates);
   }
 
   LogicalResult addValues(const gantry_value_t *values, size_t count,
@@ -361,8 +361,8 @@ gantry_status_t gantry_check(const gantry_compile_request_t *given, gantry_graph
     Session session(request);
     if (failed(session.open()))
       return session.failWithDiagnostic("the request could not be read");
-    std::optional<GraphReport> report =
-        checkGraph(session.file, session.options.graph, &session.mlir, session.options.outputs);
+    std::optional<GraphReport> report = checkGraph(session.file, session.options.graph,
+                                                   &session.mlir, session.options.graph.outputs);
     if (!report)
       return session.failWithDiagnostic("the graph could not be read");
     *info = new gantry_graph_info_t(std::move(*report));

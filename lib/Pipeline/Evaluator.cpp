@@ -173,14 +173,14 @@ static FailureOr<HostCode> compile(ModuleOp module) {
   if (failed(machine))
     return failure();
   CompileOptions options;
-  options.targets = {kCPUTarget.str()};
+  options.code.targets = {kCPUTarget.str()};
   Builder b(module.getContext());
   module->setAttr(kTargetsAttr,
                   TargetsAttr::get(b.getContext(), {},
                                    b.getDictionaryAttr(b.getNamedAttr(
                                        kCPUTarget, b.getStrArrayAttr(StringRef(*machine)))),
                                    Math::f32, {}, std::nullopt));
-  options.once = false;
+  options.copy.once = false;
   if (failed(
           runPasses(module, [&](OpPassManager &pm) { buildPipeline(pm, options, Phase::kernel); })))
     return failure();

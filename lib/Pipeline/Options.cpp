@@ -136,6 +136,22 @@ struct FlagReader {
     return llvm::success();
   }
 
+  LogicalResult keep(StringRef value, std::string &into) {
+    into = value.str();
+    return llvm::success();
+  }
+
+  LogicalResult add(StringRef value, std::vector<std::string> &into) {
+    into.push_back(value.str());
+    return llvm::success();
+  }
+
+  template <typename T>
+  LogicalResult set(T &option, T value) {
+    option = value;
+    return llvm::success();
+  }
+
   template <typename Number>
   LogicalResult readNumber(StringRef name, StringRef value, StringRef what, Number &number) {
     if (value.getAsInteger(10, number))
@@ -144,19 +160,20 @@ struct FlagReader {
   }
 
   LogicalResult readPhase(StringRef value) {
-    options.stopAfter = parsePhase(value);
-    return options.stopAfter ? llvm::success()
-                             : fail("unknown phase '" + value + "' in --stop-after; known are " +
-                                    llvm::join(llvm::ArrayRef(phaseNames), ", "));
+    options.debug.stopAfter = parsePhase(value);
+    return options.debug.stopAfter
+               ? llvm::success()
+               : fail("unknown phase '" + value + "' in --stop-after; known are " +
+                      llvm::join(llvm::ArrayRef(phaseNames), ", "));
   }
 
   LogicalResult readPlacement(StringRef value) {
-    options.placement = llvm::StringSwitch<PlacementPolicy>(value)
-                            .Case("default", PlacementPolicy::first)
-                            .Case("follow", PlacementPolicy::follow)
-                            .Case("auto", PlacementPolicy::automatic)
-                            .Default(PlacementPolicy::unset);
-    return options.placement != PlacementPolicy::unset
+    options.place.policy = llvm::StringSwitch<PlacementPolicy>(value)
+                               .Case("default", PlacementPolicy::first)
+                               .Case("follow", PlacementPolicy::follow)
+                               .Case("auto", PlacementPolicy::automatic)
+                               .Default(PlacementPolicy::unset);
+    return options.place.policy != PlacementPolicy::unset
                ? llvm::success()
                : fail("unknown policy '" + value +
                       "' in --placement; known are default, follow, auto");
@@ -165,7 +182,7 @@ struct FlagReader {
   LogicalResult readCopies(StringRef value) {
     if (value != "auto" && value != "explicit")
       return fail("unknown mode '" + value + "' in --copies; known are auto, explicit");
-    options.explicitCopies = value == "explicit";
+    options.copy.isExplicit = value == "explicit";
     return llvm::success();
   }
 
@@ -173,8 +190,8 @@ struct FlagReader {
     for (StringRef cpu : llvm::split(value, ',')) {
       if (cpu.empty())
         return fail("--target-cpu=" + value + " lacks a name; it is CPU or a list, best first");
-      if (!llvm::is_contained(options.targetCPUs, cpu))
-        options.targetCPUs.push_back(cpu.str());
+      if (!llvm::is_contained(options.code.cpus, cpu))
+        options.code.cpus.push_back(cpu.str());
     }
     return llvm::success();
   }
@@ -184,8 +201,8 @@ struct FlagReader {
       if (!llvm::is_contained(knownGPUArchs(), arch))
         return fail("unknown architecture '" + arch + "' in --gpu-arch; known are " +
                     llvm::join(knownGPUArchs(), ", "));
-      if (!llvm::is_contained(options.gpuArchs, arch))
-        options.gpuArchs.push_back(arch.str());
+      if (!llvm::is_contained(options.code.gpuArchs, arch))
+        options.code.gpuArchs.push_back(arch.str());
     }
     return llvm::success();
   }
@@ -205,22 +222,22 @@ struct FlagReader {
 
   /// The program that makes machine code is an input like the files that flags name.
   LogicalResult findAssembler() {
-    bool isNamed = !options.gpuArchs.empty();
+    bool isNamed = !options.code.gpuArchs.empty();
     if (cubins == Assembler::Use::ifPossible && !isNamed)
       cubins = Assembler::Use::never;
-    options.assembler.use = cubins;
+    options.code.assembler.use = cubins;
     if (cubins == Assembler::Use::never)
       return llvm::success();
-    if (failed(take(findPtxas(), options.assembler.program)))
+    if (failed(take(findPtxas(), options.code.assembler.program)))
       return llvm::failure();
-    if (!options.assembler.program.empty())
-      options.files.push_back(options.assembler.program);
+    if (!options.code.assembler.program.empty())
+      options.files.push_back(options.code.assembler.program);
     return llvm::success();
   }
 
   LogicalResult readMath(StringRef value) {
     if (std::optional<Math> math = symbolizeMath(value)) {
-      options.math = *math;
+      options.code.math = *math;
       return llvm::success();
     }
     return fail("--math=" + value + " is not known; it is f32, tf32, bf16 or f16");
@@ -229,19 +246,19 @@ struct FlagReader {
   LogicalResult readStages(StringRef value) {
     int64_t count;
     if (value == "auto" || value == "off")
-      options.gpuStages = value == "off" ? std::optional<int64_t>(0) : std::nullopt;
+      options.code.gpuStages = value == "off" ? std::optional<int64_t>(0) : std::nullopt;
     else if (value.getAsInteger(10, count) || count < 2 || count > 4)
       return fail("--gpu-stages=" + value + " is not known; it is auto, off, 2, 3 or 4");
     else
-      options.gpuStages = count;
+      options.code.gpuStages = count;
     return llvm::success();
   }
 
   /// "auto", "none", or a list of libraries.
   LogicalResult readLibraries(StringRef value) {
-    options.libraries.emplace();
+    options.code.libraries.emplace();
     if (value == kAutomaticLibraries)
-      options.libraries->push_back(value.str());
+      options.code.libraries->push_back(value.str());
     auto isWord = [](StringRef word) { return word == kAutomaticLibraries || word == "none"; };
     if (isWord(value))
       return llvm::success();
@@ -251,7 +268,7 @@ struct FlagReader {
       if (!llvm::is_contained(knownGPULibraries(), name))
         return fail("unknown library '" + name + "' in --libraries; known are " +
                     llvm::join(knownGPULibraries(), ", ") + ", or auto or none");
-      options.libraries->push_back(std::string(plan::matmulLibrary));
+      options.code.libraries->push_back(std::string(plan::matmulLibrary));
     }
     return llvm::success();
   }
@@ -259,14 +276,14 @@ struct FlagReader {
   LogicalResult readCollectives(StringRef value) {
     if (value != "direct" && value != "nccl")
       return fail("--collectives=" + value + " is not known; it is direct or nccl");
-    options.libraryCollectives = value == "nccl";
+    options.code.libraryCollectives = value == "nccl";
     return llvm::success();
   }
 
   LogicalResult readOutputs(StringRef value) {
     if (value.empty())
       return fail("--outputs lacks a name; it is the name of a value, or several: NAME,NAME");
-    options.outputs.push_back(value.str());
+    options.graph.outputs.push_back(value.str());
     return llvm::success();
   }
 
@@ -301,7 +318,7 @@ struct FlagReader {
   /// A rule, or @FILE of rules.
   LogicalResult readRules(StringRef text) {
     if (!text.consume_front("@"))
-      return append(placement::parseRule(text), options.rules);
+      return append(placement::parseRule(text), options.place.rules);
     if (!opensFiles)
       return llvm::success();
     Expected<arrays::FileBytes> file = open(text);
@@ -310,7 +327,7 @@ struct FlagReader {
     std::vector<placement::Rule> rules;
     if (failed(take(placement::parseRules(textOf(*file), text.str()), rules)))
       return llvm::failure();
-    llvm::append_range(options.rules, rules);
+    llvm::append_range(options.place.rules, rules);
     return llvm::success();
   }
 
@@ -323,7 +340,7 @@ struct FlagReader {
     Expected<std::vector<placement::LockEntry>> entries = placement::parseLock(textOf(*file));
     if (!entries)
       return fail("--placement-lock: " + name + ": " + entries.status().message());
-    options.placementLock = {name.str(), entries.take()};
+    options.place.lock = {name.str(), entries.take()};
     return llvm::success();
   }
 
@@ -355,14 +372,14 @@ struct FlagReader {
       return fail("--replicate " + text + ": no weight is above 0");
     if (!weights.empty())
       list.weights = std::move(weights);
-    options.replicate = std::move(list);
+    options.replicate.list = std::move(list);
     return llvm::success();
   }
 
   LogicalResult readOverLimit(StringRef text) {
     if (text != "error" && text != "fix")
       return fail("--over-limit " + text + ": expected error or fix");
-    options.fixOverLimit = text == "fix";
+    options.memory.fixOverLimit = text == "fix";
     return llvm::success();
   }
 
@@ -374,14 +391,14 @@ struct FlagReader {
                       .Default(std::nullopt);
     if (!chains)
       return fail("--chains " + text + ": expected time, memory or none");
-    options.chains = *chains;
+    options.fuse.chains = *chains;
     return llvm::success();
   }
 
   LogicalResult readOnce(StringRef text) {
     if (text != "load" && text != "run")
       return fail("--once " + text + ": expected load or run");
-    options.once = text == "load";
+    options.copy.once = text == "load";
     return llvm::success();
   }
 
@@ -397,95 +414,13 @@ struct FlagReader {
     return take(TopologyRequest::parse(topology), options.devices);
   }
 
-  /// Where flags that are kept as the text they are go; null for others.
-  std::string *findText(StringRef name) {
-    return llvm::StringSwitch<std::string *>(name)
-        .Case("code-cache", &options.assembler.cache)
-        .Case("entry", &options.graph.entry)
-        .Case("largest-batch", &options.largestBatch)
-        .Case("external-root", &options.graph.externalRoot)
-        .Case("write-placement-lock", &options.writePlacementLock)
-        .Case("devices", &topology.devices)
-        .Case("topology", &topology.file)
-        .Case("visible", &topology.visible)
-        .Default(nullptr);
-  }
-
-  /// The same for switches.
-  bool *findSwitch(StringRef name) {
-    return llvm::StringSwitch<bool *>(name)
-        .Case("simulate", &topology.simulate)
-        .Case("soft-placement", &options.softPlacement)
-        .Case("check-indices", &options.checkIndices)
-        .Case("first-replica", &options.firstReplica)
-        .Case("verify-each", &options.verifyEach)
-        .Case("with-weights", &options.withWeights)
-        .Case("print-ir-after-all", &options.printIR)
-        .Default(nullptr);
-  }
-
   LogicalResult read(StringRef name, StringRef value) {
-    if (std::string *text = findText(name))
-      *text = value.str();
-    else if (bool *on = findSwitch(name))
-      *on = true;
-    else if (name == "target-cpu")
-      return readCPUs(value);
-    else if (name == "gpu-arch")
-      return readGPUArchs(value);
-    else if (name == "cubins")
-      return readCubins(value);
-    else if (name == "math")
-      return readMath(value);
-    else if (name == "gpu-stages")
-      return readStages(value);
-    else if (name == "libraries")
-      return readLibraries(value);
-    else if (name == "collectives")
-      return readCollectives(value);
-    else if (name == "trust-bytecode")
-      options.graph.bytecode = Bytecode::trusted;
-    else if (name == "no-fuse")
-      options.fuse = false;
-    else if (name == "over-limit")
-      return readOverLimit(value);
-    else if (name == "chains")
-      return readChains(value);
-    else if (name == "once")
-      return readOnce(value);
-    else if (name == "no-reuse")
-      options.reuse = false;
-    else if (name == "dim")
-      return append(parseDimSize(value), options.graph.dims);
-    else if (name == "value")
-      return readValue(value);
-    else if (name == "split")
-      topology.splits.push_back(value.str());
-    else if (name == "place")
-      return readRules(value);
-    else if (name == "placement-lock")
-      return readLock(value);
-    else if (name == "outputs")
-      return readOutputs(value);
-    else if (name == "donate")
-      options.donated.push_back(value.str());
-    else if (name == "also")
-      options.also.push_back(value.str());
-    else if (name == "max-copy")
-      return take(parseCopyBudget(value.str()), options.maxCopy);
-    else if (name == "replicate")
-      return readReplicate(value);
-    else if (name == "effort")
-      return readNumber(name, value, "a number", options.effort);
-    else if (name == "stop-after")
-      return readPhase(value);
-    else if (name == "placement")
-      return readPlacement(value);
-    else if (name == "copies")
-      return readCopies(value);
-    else
-      return fail("unknown compile flag '" + name + "'; known are " + knownFlags());
-    return llvm::success();
+#define GANTRY_COMPILE_FLAG(name, metavar, repeatable, help)
+#define GANTRY_COMPILE_FLAG_READ(flag, metavar, repeatable, help, read)                            \
+  if (name == flag)                                                                                \
+    return read;
+#include "gantry/Support/CompileFlags.def"
+    return fail("unknown compile flag '" + name + "'; known are " + knownFlags());
   }
 };
 } // namespace
@@ -496,7 +431,7 @@ static Status readAll(FlagReader &reader, llvm::ArrayRef<StringRef> flags) {
     if (failed(reader.read(name, value)))
       return Status::invalidArgument(reader.error);
   }
-  if (reader.options.withWeights && !reader.options.stopAfter)
+  if (reader.options.debug.withWeights && !reader.options.debug.stopAfter)
     return Status::invalidArgument(
         "--with-weights is about the text of --stop-after, which is not given");
   return failed(reader.readTopology()) ? Status::invalidArgument(reader.error) : Status();
@@ -532,8 +467,8 @@ Status gantry::checkCompileFlags(llvm::ArrayRef<StringRef> flags) {
   if (!reader.topology.devices.empty() && reader.topology.file.empty())
     if (auto made = reader.options.devices.applyTo(Topology::hostOnly()); !made)
       return made.status();
-  for (const std::string &driver : reader.options.also)
+  for (const std::string &driver : reader.options.code.also)
     if (!findTarget(driver))
       return Status::invalidArgument("no target for driver '" + driver + "' in --also");
-  return checkCPUs(reader.options.targetCPUs);
+  return checkCPUs(reader.options.code.cpus);
 }

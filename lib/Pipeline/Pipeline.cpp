@@ -27,7 +27,7 @@ using namespace gantry;
 //===----------------------------------------------------------------------===//
 
 static void addResolve(OpPassManager &pm, const CompileOptions &options) {
-  if (options.firstReplica)
+  if (options.replicate.firstOnly)
     pm.addPass(createKeepFirstReplicaPass());
   // Calls become bodies and scopes attributes, so that all that follows sees lists of pure ops.
   // Calls first: then scopes around a call and inside of it meet in one place.
@@ -59,7 +59,7 @@ static void addCanonicalizer(OpPassManager &pm) {
 /// Which products a library of GPUs is asked for, as far as is known there.
 static void addAssignLibraries(OpPassManager &pm, const CompileOptions &options) {
   AssignLibrariesPassOptions assign;
-  assign.own = options.ownProducts;
+  assign.own = options.fuse.ownProducts;
   pm.addPass(createAssignLibrariesPass(assign));
 }
 
@@ -95,7 +95,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createNameOpsPass());
   // Behind them, since the errors say them; what is left of indices now depends on the caller.
   pm.addNestedPass<func::FuncOp>(createCheckConstantIndicesPass());
-  if (options.checkIndices)
+  if (options.simplify.checkIndices)
     pm.addNestedPass<func::FuncOp>(createInsertIndexChecksPass());
 }
 
@@ -167,24 +167,24 @@ static void addRepairOfValues(OpPassManager &pm, const MemoryRepair &repair) {
 }
 
 static void addCopy(OpPassManager &pm, const CompileOptions &options) {
-  addRepairOfOps(pm, options.repair);
+  addRepairOfOps(pm, options.memory.repair);
   // Ops are where they stay, and what they multiply travels in the type that it is multiplied in.
   // Tensor cores round to tf32 by themselves, and nothing stores it.
   pm.addPass(createReducePrecisionPass());
   // What the graph's own copies do not move need not be brought back.
   pm.addPass(createElideCopiesPass());
   InsertCopiesPassOptions insert;
-  insert.explicitOnly = options.explicitCopies;
+  insert.explicitOnly = options.copy.isExplicit;
   pm.addPass(createInsertCopiesPass(insert));
-  addRepairOfValues(pm, options.repair);
+  addRepairOfValues(pm, options.memory.repair);
   pm.addPass(createVerifyCopiesPass());
   // Before what is made of constants moves to where a plan is loaded: these weights are not made.
   pm.addPass(createKeepFewBitsPass());
   // Before copies are counted: what happens at load is not of the run.
-  if (options.once)
+  if (options.copy.once)
     pm.addPass(createEvaluateOncePass());
 
-  pm.addPass(createCheckCopyBudgetPass(options.maxCopy));
+  pm.addPass(createCheckCopyBudgetPass(options.copy.budget));
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,20 +193,20 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
 
 static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   FormKernelsPassOptions form;
-  form.fuse = options.fuse;
-  form.keepOnce = options.keepOnce;
+  form.fuse = options.fuse.groups;
+  form.keepOnce = options.fuse.keepOnce;
   // Again where ops are on devices and have their last sizes and types.
   addAssignLibraries(pm, options);
   // Before groups, which are made of ops in their last form.
   pm.addPass(createPutChannelsLastPass());
   // Before groups, which are told here what joins them.
-  if (options.chains != Chains::none) {
+  if (options.fuse.chains != Chains::none) {
     ChainConvolutionsPassOptions chain;
-    chain.all = options.chains == Chains::memory;
+    chain.all = options.fuse.chains == Chains::memory;
     pm.addPass(createChainConvolutionsPass(chain));
   }
   // The layouts of weights that are made at load are made there, too.
-  if (options.once)
+  if (options.copy.once)
     pm.addPass(createEvaluateOncePass());
   // Before groups, which are made of what is one kernel at most.
   pm.addPass(createSplitReductionsPass());
@@ -222,7 +222,7 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
 //===----------------------------------------------------------------------===//
 
 static void addKernel(OpPassManager &pm, const CompileOptions &options, LoweredKernels *known) {
-  pm.addPass(createLowerKernelsPass(options.targets, known));
+  pm.addPass(createLowerKernelsPass(options.code.targets, known));
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,7 +233,7 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
   // Before values become buffers, which end where the last one reads them.
   pm.addPass(createOrderLaunchesPass());
   LowerToPlanPassOptions lower;
-  lower.inPlace = options.reuse;
+  lower.inPlace = options.memory.reuse;
   pm.addPass(createLowerToPlanPass(lower));
   // Kernels were made before it was known what calls them with which buffers.
   for (const Target *target : allTargets())
@@ -245,13 +245,13 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
 
 static void addMemory(OpPassManager &pm, const CompileOptions &options) {
   PlanMemoryPassOptions plan;
-  plan.reuse = options.reuse;
-  plan.gate = options.gateCopies;
+  plan.reuse = options.memory.reuse;
+  plan.gate = options.memory.gateCopies;
   pm.addPass(createPlanMemoryPass(plan));
   // Where bytes lie decides which commands have to wait for which.
   pm.addPass(createOrderQueuesPass());
   CheckLimitsPassOptions limits;
-  limits.isRepaired = options.fixOverLimit;
+  limits.isRepaired = options.memory.fixOverLimit;
   pm.addPass(createCheckLimitsPass(limits));
   pm.addPass(createVerifyPlanPass());
   // Nothing below looks again at what may run at the same time.
@@ -281,9 +281,10 @@ void gantry::buildPipeline(OpPassManager &pm, const CompileOptions &options, Pha
 
 PlacementRequests gantry::placementRequests(const CompileOptions &options) {
   // Explicit copies mean that ops stay with their operands, unless a policy is given (P14).
-  bool follow = options.placement == PlacementPolicy::follow ||
-                (options.placement == PlacementPolicy::unset && options.explicitCopies);
-  return {follow, options.softPlacement, options.rules, options.placementLock, options.changes};
+  bool follow = options.place.policy == PlacementPolicy::follow ||
+                (options.place.policy == PlacementPolicy::unset && options.copy.isExplicit);
+  return {follow, options.place.soft, options.place.rules, options.place.lock,
+          options.place.changes};
 }
 
 namespace {

@@ -112,12 +112,12 @@ static FailureOr<ImportOptions> addShapeValues(GraphImporter &importer,
                                                const CompileOptions &options,
                                                std::vector<std::string> &taken) {
   ImportOptions import = options.graph;
-  if (options.candidates.empty())
+  if (options.graph.candidates.empty())
     return import;
   FailureOr<std::vector<std::string>> wanted = importer.shapeInputs(import);
   if (failed(wanted))
     return failure();
-  for (const InputValue &candidate : options.candidates)
+  for (const InputValue &candidate : options.graph.candidates)
     if (std::string name = importer.nameOfInput(candidate.name);
         llvm::is_contained(*wanted, name)) {
       import.values.push_back(candidate);
@@ -129,7 +129,7 @@ static FailureOr<ImportOptions> addShapeValues(GraphImporter &importer,
 
 /// The policy that holds, by its name on the command line.
 static std::string placementName(const CompileOptions &options) {
-  switch (options.placement) {
+  switch (options.place.policy) {
   case PlacementPolicy::automatic:
     return "auto";
   case PlacementPolicy::follow:
@@ -137,7 +137,7 @@ static std::string placementName(const CompileOptions &options) {
   case PlacementPolicy::first:
     return "default";
   case PlacementPolicy::unset:
-    return options.explicitCopies ? "follow" : "default";
+    return options.copy.isExplicit ? "follow" : "default";
   }
   llvm_unreachable("a policy without a name");
 }
@@ -171,11 +171,11 @@ struct Compilation {
   LoweredKernels lowered = {};              ///< of plans that are thrown away
   CompileOptions planned = {};              ///< of the phases behind Place
 
-  bool stopsAt(Phase phase) const { return options.stopAfter == phase; }
+  bool stopsAt(Phase phase) const { return options.debug.stopAfter == phase; }
   bool stopsAtCode() const { return stopsAt(Phase::llvm) || stopsAt(Phase::ptx); }
 
   LogicalResult importModule() {
-    GraphImporter importer(file, &context, options.outputs);
+    GraphImporter importer(file, &context, options.graph.outputs);
     FailureOr<ImportOptions> import = addShapeValues(importer, options, result.shapeValues);
     if (failed(import))
       return failure();
@@ -186,9 +186,9 @@ struct Compilation {
     if (failed(setTopologyFromOptions(*module, options)) ||
         failed(setTargetsFromOptions(*module, options)) ||
         failed(selectEntry(*module, options.graph.entry)) ||
-        failed(markDonated(*module, options.donated)))
+        failed(markDonated(*module, options.graph.donated)))
       return failure();
-    if (options.replicate && failed(replicateFunction(*module, importer, *import, options)))
+    if (options.replicate.list && failed(replicateFunction(*module, importer, *import, options)))
       return failure();
     result.files = options.files;
     llvm::append_range(result.files, importer.filesRead());
@@ -198,7 +198,7 @@ struct Compilation {
   /// Sizes that the importer has used up name no open dimension any more.
   CompileOptions passOptions() {
     CompileOptions passes = options;
-    passes.targets = findTargets(*module, options);
+    passes.code.targets = findTargets(*module, options);
     if (isSized)
       passes.graph.dims.clear();
     return passes;
@@ -206,8 +206,8 @@ struct Compilation {
 
   LogicalResult run(ModuleOp on, function_ref<void(OpPassManager &)> build) {
     PassManager pm(&context);
-    pm.enableVerifier(options.verifyEach);
-    if (options.printIR) {
+    pm.enableVerifier(options.debug.verifyEach);
+    if (options.debug.printIR) {
       context.disableMultithreading();
       pm.enableIRPrinting();
     }
@@ -257,7 +257,7 @@ struct Compilation {
     Heard first = runMemory(passes);
     if (!waitsForRoom(*module))
       return emit(first);
-    passes.gateCopies = false;
+    passes.memory.gateCopies = false;
     std::swap(module, scheduled);
     Heard second = runMemory(passes);
     if (!first.isBetter(second)) {
@@ -310,7 +310,7 @@ struct Compilation {
     if (failed(runPhases(passes, Phase::import, Phase::replicate)))
       return failure();
     planned = passes;
-    if (options.placement != PlacementPolicy::automatic)
+    if (options.place.policy != PlacementPolicy::automatic)
       return success();
     FailureOr<TriedPlan> best = choose(passes, Phase::memory);
     if (failed(best))
@@ -338,26 +338,26 @@ struct Compilation {
       return failure();
     if (last < Phase::place)
       return success();
-    predictBounds(*module, options.fuse, predictions);
-    return options.placement == PlacementPolicy::automatic ? searchAndRun(passes, last)
-                                                           : placeAndRun(passes, last);
+    predictBounds(*module, options.fuse.groups, predictions);
+    return options.place.policy == PlacementPolicy::automatic ? searchAndRun(passes, last)
+                                                              : placeAndRun(passes, last);
   }
 
   LogicalResult placeAndRun(const CompileOptions &passes, Phase last) {
     isPlaced = succeeded(runPhases(passes, Phase::place, Phase::place));
     if (!isPlaced)
       return failure();
-    if (!options.writePlacementLock.empty()) {
+    if (!options.place.writeLock.empty()) {
       lock = placement::formatLock(placementLockOf(*module));
       // Of many plans the best one's is written.
-      if (options.placement != PlacementPolicy::automatic && failed(writePlacementLock()))
+      if (options.place.policy != PlacementPolicy::automatic && failed(writePlacementLock()))
         return failure();
     }
-    predictSeconds(*module, options.fuse, predictions);
+    predictSeconds(*module, options.fuse.groups, predictions);
     planned = passes;
-    if (!passes.fixOverLimit || last != Phase::memory)
+    if (!passes.memory.fixOverLimit || last != Phase::memory)
       return runPhases(passes, Phase::copy, last,
-                       options.placement == PlacementPolicy::automatic ? &lowered : nullptr);
+                       options.place.policy == PlacementPolicy::automatic ? &lowered : nullptr);
     auto runRest = [&](const CompileOptions &rest) {
       return runPhases(rest, Phase::copy, last, &lowered);
     };
@@ -372,7 +372,7 @@ struct Compilation {
 
   LogicalResult writePlacementLock() {
     Status written = writeFileAtomically(
-        options.writePlacementLock, {reinterpret_cast<const uint8_t *>(lock.data()), lock.size()});
+        options.place.writeLock, {reinterpret_cast<const uint8_t *>(lock.data()), lock.size()});
     return written.ok() ? success()
                         : emitError(UnknownLoc::get(&context))
                               << "--write-placement-lock: " << written.message();
@@ -417,7 +417,7 @@ struct Compilation {
     limitSteps = best->limitSteps;
     predictions = best->predictions;
     lock = best->lock;
-    if (isPlaced && !options.writePlacementLock.empty() && failed(writePlacementLock()))
+    if (isPlaced && !options.place.writeLock.empty() && failed(writePlacementLock()))
       return failure();
     for (const std::string &finding : best->findings)
       emitRemark(UnknownLoc::get(&context)) << finding;
@@ -428,7 +428,7 @@ struct Compilation {
 
   /// What there would be code of.
   LogicalResult outlineCode() {
-    PlanCode code(*module, options.assembler);
+    PlanCode code(*module, options.code.assembler);
     for (auto [kernels, name] : kernelModules(*module)) {
       const Target &target = *findTarget(name); // Kernel has lowered them
       noteTakenBuffers(kernels, *module, target.getDrivers());
@@ -440,7 +440,7 @@ struct Compilation {
 
   /// Code of the kernels of every target in the plan, or its text when that was asked for.
   LogicalResult generateCode() {
-    PlanCode code(*module, options.assembler);
+    PlanCode code(*module, options.code.assembler);
     for (auto [kernels, name] : kernelModules(*module)) {
       const Target &target = *findTarget(name); // Kernel has lowered them
       noteTakenBuffers(kernels, *module, target.getDrivers());
@@ -468,7 +468,7 @@ struct Compilation {
     info.remarks = remarks;
     for (const std::string &step : limitSteps)
       info.constraints.push_back("over the limit: " + step);
-    info.math = stringifyMath(options.math).str();
+    info.math = stringifyMath(options.code.math).str();
     info.placement = placementName(options);
     info.predictions = predictions;
     info.cancel = watch.cancel;
@@ -515,7 +515,7 @@ struct Compilation {
 FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOptions &options,
                                          const PlanOutput &output, MLIRContext &context,
                                          const Watch &watch) {
-  if (!options.largestBatch.empty()) {
+  if (!options.memory.largestBatch.empty()) {
     FailureOr<CompileOptions> fitting = withLargestBatch(file, options, context);
     if (failed(fitting))
       return failure();
@@ -540,11 +540,11 @@ FailureOr<Compiled> gantry::compileGraph(const GraphFile &file, const CompileOpt
   if (!compilation.stopsAt(Phase::import)) {
     compilation.tell("compile");
     if (failed(compilation.runPhases(
-            std::min(options.stopAfter.value_or(Phase::memory), Phase::memory))))
+            std::min(options.debug.stopAfter.value_or(Phase::memory), Phase::memory))))
       return failure();
   }
-  if (options.stopAfter && *options.stopAfter <= Phase::memory) {
-    compilation.result.text = printGraph(*compilation.module, {options.withWeights, false});
+  if (options.debug.stopAfter && *options.debug.stopAfter <= Phase::memory) {
+    compilation.result.text = printGraph(*compilation.module, {options.debug.withWeights, false});
     return std::move(compilation.result);
   }
   if (output.isOutline && !compilation.stopsAtCode()) {

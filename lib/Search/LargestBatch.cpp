@@ -23,16 +23,16 @@ struct BatchSearch {
 
   void setSize(int64_t size) {
     llvm::erase_if(options.graph.dims,
-                   [&](const DimSize &dim) { return dim.first == options.largestBatch; });
-    options.graph.dims.push_back({options.largestBatch, size});
+                   [&](const DimSize &dim) { return dim.first == options.memory.largestBatch; });
+    options.graph.dims.push_back({options.memory.largestBatch, size});
   }
 
   Answer tryOut(int64_t size) {
     setSize(size);
     CompileOptions trial = options;
-    trial.largestBatch.clear();
-    trial.stopAfter = Phase::memory;
-    trial.writePlacementLock.clear();
+    trial.memory.largestBatch.clear();
+    trial.debug.stopAfter = Phase::memory;
+    trial.place.writeLock.clear();
     bool isOver = false;
     std::vector<Diagnostic> errors;
     ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
@@ -53,7 +53,7 @@ struct BatchSearch {
 
   LogicalResult fail(const Twine &why) {
     return emitError(UnknownLoc::get(&context))
-           << "--largest-batch " << options.largestBatch << ": " << why;
+           << "--largest-batch " << options.memory.largestBatch << ": " << why;
   }
 
   /// What another size has wrong is its own.
@@ -100,9 +100,9 @@ FailureOr<CompileOptions> gantry::withLargestBatch(const GraphFile &file,
   if (*largest == 0)
     return search.tellErrors();
   emitRemark(UnknownLoc::get(&context))
-      << "the largest '" << options.largestBatch << "' that fits is " << *largest << "; with "
-      << *largest + 1 << ", " << search.refusal;
+      << "the largest '" << options.memory.largestBatch << "' that fits is " << *largest
+      << "; with " << *largest + 1 << ", " << search.refusal;
   search.setSize(*largest);
-  search.options.largestBatch.clear();
+  search.options.memory.largestBatch.clear();
   return search.options;
 }

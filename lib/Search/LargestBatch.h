@@ -5,8 +5,8 @@
 
 namespace gantry {
 
-/// `options` with that size for `options.largestBatch`: it compiles up to its memory, one more does
-/// not fit. A remark says so.
+/// `options` with that size for `options.memory.largestBatch`: it compiles up to its memory, one
+/// more does not fit. A remark says so.
 llvm::FailureOr<CompileOptions>
 withLargestBatch(const GraphFile &file, const CompileOptions &options, mlir::MLIRContext &context);
 

@@ -247,22 +247,22 @@ struct Repair {
   std::optional<Attempt> takeWhatIsFree(const Attempt &first) {
     std::optional<Attempt> best;
     auto last = [&]() -> const Attempt & { return best ? *best : first; };
-    auto tryOut = [&](auto CompileOptions::*option, auto value) {
+    auto tryOut = [&](auto CompileOptions::*phase, auto option, auto value) {
       CompileOptions options = last().options;
-      options.*option = value;
+      (options.*phase).*option = value;
       if (Attempt made = attempt(options);
           made.isAnswer() || made.allMissing() < last().allMissing())
         best = std::move(made);
     };
-    if (first.options.chains == Chains::time && hasDepthwise(*placed))
-      tryOut(&CompileOptions::chains, Chains::memory);
+    if (first.options.fuse.chains == Chains::time && hasDepthwise(*placed))
+      tryOut(&CompileOptions::fuse, &CompileOptions::Fuse::chains, Chains::memory);
     if (!last().isAnswer() && leavesToLibrary(*placed))
-      tryOut(&CompileOptions::ownProducts, true);
+      tryOut(&CompileOptions::fuse, &CompileOptions::Fuse::ownProducts, true);
     if (!last().isAnswer() && keepsTwice(*first.module))
-      tryOut(&CompileOptions::keepOnce, true);
+      tryOut(&CompileOptions::fuse, &CompileOptions::Fuse::keepOnce, true);
     // What is computed at load takes room in each run, too.
     if (!last().isAnswer() && computesAtLoad(*first.module))
-      tryOut(&CompileOptions::once, false);
+      tryOut(&CompileOptions::copy, &CompileOptions::Copy::once, false);
     return best;
   }
 
@@ -275,7 +275,7 @@ struct Repair {
     int stalls = 0;
     for (int round = 0; round < kRounds && stalls < kMostStalls; ++round) {
       CompileOptions options = before->options;
-      if (!askForMore(*before, all, int64_t(1) << stalls, options.repair))
+      if (!askForMore(*before, all, int64_t(1) << stalls, options.memory.repair))
         break;
       Attempt made = attempt(options);
       if (made.isAnswer())
@@ -291,11 +291,12 @@ struct Repair {
   /// memory. More of them leave more room to bring them in ahead of their use.
   void improve(Attempt &found) {
     const CompileOptions fitting = found.options;
-    if (llvm::all_of(fitting.repair, [](const DeviceRepair &row) { return row.streamed == 0; }))
+    if (llvm::all_of(fitting.memory.repair,
+                     [](const DeviceRepair &row) { return row.streamed == 0; }))
       return;
     auto fits = [&](double factor) {
       CompileOptions options = fitting;
-      for (DeviceRepair &row : options.repair)
+      for (DeviceRepair &row : options.memory.repair)
         row.streamed = int64_t(double(row.streamed) * factor);
       Attempt made = attempt(options);
       const bool ran = made.outcome.ran;
@@ -360,8 +361,8 @@ struct Repair {
     auto tryShares = [&](function_ref<void(DeviceRepair &, int64_t)> set) {
       for (double share : kShares) {
         CompileOptions options = state.options;
-        options.repair.resize(whole.missing.size());
-        for (auto [row, bytes] : llvm::zip(options.repair, whole.missing))
+        options.memory.repair.resize(whole.missing.size());
+        for (auto [row, bytes] : llvm::zip(options.memory.repair, whole.missing))
           set(row, int64_t(double(bytes) * share));
         if (done() || !tryOut(state, options, first))
           break;
@@ -373,8 +374,8 @@ struct Repair {
     int failures = 0;
     for (int64_t count = 2; count <= kMostPieces && failures < 2 && !done(); count *= 2) {
       CompileOptions options = state.options;
-      options.repair.resize(first.missing.size());
-      for (auto [row, own] : llvm::zip(options.repair, first.missing))
+      options.memory.repair.resize(first.missing.size());
+      for (auto [row, own] : llvm::zip(options.memory.repair, first.missing))
         row.pieces = own > 0 ? count : 1;
       failures = tryOut(state, options, first) ? 0 : failures + 1;
     }
@@ -403,30 +404,36 @@ struct Repair {
       std::function<void()> take;
     };
     std::vector<Step> taken;
-    auto add = [&](bool isDone, const std::string &text, auto CompileOptions::*option) {
+    auto add = [&](bool isDone, const std::string &text, auto CompileOptions::*phase, auto option) {
       if (isDone)
-        taken.push_back({text, [&options, &done, option] { options.*option = done.*option; }});
+        taken.push_back({text, [&options, &done, phase, option] {
+                           (options.*phase).*option = (done.*phase).*option;
+                         }});
     };
-    options.repair.resize(done.repair.size());
+    options.memory.repair.resize(done.memory.repair.size());
     auto addRows = [&](const std::string &text, auto... numbers) {
       if (!text.empty())
         taken.push_back({text, [&options, &done, numbers...] {
-                           for (auto [row, from] : llvm::zip(options.repair, done.repair))
+                           for (auto [row, from] :
+                                llvm::zip(options.memory.repair, done.memory.repair))
                              ((row.*numbers = from.*numbers), ...);
                          }});
     };
-    add(options.chains != done.chains,
-        "convolutions are computed row by row with those around them", &CompileOptions::chains);
-    add(options.ownProducts != done.ownProducts,
+    add(options.fuse.chains != done.fuse.chains,
+        "convolutions are computed row by row with those around them", &CompileOptions::fuse,
+        &CompileOptions::Fuse::chains);
+    add(options.fuse.ownProducts != done.fuse.ownProducts,
         "products of a library, whose speed no prediction knows, are computed by kernels of the "
         "plan",
-        &CompileOptions::ownProducts);
-    add(options.keepOnce != done.keepOnce, "weights that are read in two layouts are kept in one",
-        &CompileOptions::keepOnce);
-    add(options.once != done.once, "what depends on constants alone is computed in each run",
-        &CompileOptions::once);
+        &CompileOptions::fuse, &CompileOptions::Fuse::ownProducts);
+    add(options.fuse.keepOnce != done.fuse.keepOnce,
+        "weights that are read in two layouts are kept in one", &CompileOptions::fuse,
+        &CompileOptions::Fuse::keepOnce);
+    add(options.copy.once != done.copy.once,
+        "what depends on constants alone is computed in each run", &CompileOptions::copy,
+        &CompileOptions::Copy::once);
     addRows(describeRecomputed(module), &DeviceRepair::recomputed);
-    addRows(describePieces(module, done.repair), &DeviceRepair::pieces);
+    addRows(describePieces(module, done.memory.repair), &DeviceRepair::pieces);
     addRows(describeMoved(module), &DeviceRepair::moved, &DeviceRepair::movedTo);
     addRows(describeSwapped(module), &DeviceRepair::swapped);
     addRows(describeStreamed(module), &DeviceRepair::streamed);
@@ -439,8 +446,8 @@ struct Repair {
       Attempt between = isLast ? Attempt() : attemptWithoutLimits(options);
       const Attempt &now = isLast ? best : between;
       // Where there is no limit, what has gone comes back at once.
-      const bool isSwapping =
-          llvm::any_of(options.repair, [](const DeviceRepair &row) { return row.swapped > 0; });
+      const bool isSwapping = llvm::any_of(options.memory.repair,
+                                           [](const DeviceRepair &row) { return row.swapped > 0; });
       int64_t left = isLast || !isSwapping ? now.bytesWhereShort(first)
                                            : attempt(options).bytesWhereShort(first);
       steps.push_back(step.text + ": " + compare(bytes - left, now.seconds - seconds));

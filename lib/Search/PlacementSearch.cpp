@@ -143,7 +143,7 @@ PlacementSearch::FixedOps PlacementSearch::Fixed::read(ModuleOp module) {
 OwningOpRef<ModuleOp> PlacementSearch::placedBy(PlacementPolicy policy, ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   CompileOptions other = options;
-  other.placement = policy;
+  other.place.policy = policy;
   PassManager pm(module.getContext());
   buildPipeline(pm, other, Phase::place, Phase::place);
   // Its remarks would be told twice; its errors will be told when the module itself is placed.
@@ -159,11 +159,11 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
   if (!fixed.placed)
     return failure();
   if (following) {
-    predictSeconds(*following, options.fuse, fixed.byFollowing);
+    predictSeconds(*following, options.fuse.groups, fixed.byFollowing);
     fixed.following = Fixed::read(*following);
   }
   if (!barred.empty())
-    predictSeconds(*fixed.placed, options.fuse, fixed.byDefault);
+    predictSeconds(*fixed.placed, options.fuse.groups, fixed.byDefault);
   fixed.ops = Fixed::read(*fixed.placed);
   return success();
 }
@@ -174,7 +174,7 @@ LogicalResult PlacementSearch::placeCopy(ModuleOp module, Fixed &fixed) {
 
 /// A budget that cannot be read is for the check of the copies to report.
 static CopyBudget budgetOf(func::FuncOp func, const CompileOptions &options) {
-  Expected<CopyBudget> budget = copyBudgetOf(func, options.maxCopy);
+  Expected<CopyBudget> budget = copyBudgetOf(func, options.copy.budget);
   return budget ? *budget : CopyBudget();
 }
 
@@ -578,7 +578,7 @@ void PlacementSearch::addProblem(const MachineModel &machine, func::FuncOp func,
   Choices choices(machine, fixedAt, isBarred);
   auto graph = std::make_unique<PlacementGraph>(
       machine, func, fixed.placed.get().lookupSymbol<func::FuncOp>(func.getSymName()),
-      [&](Operation *op, uint32_t d) { return choices.mayRun(op, d); }, options.fuse,
+      [&](Operation *op, uint32_t d) { return choices.mayRun(op, d); }, options.fuse.groups,
       probe ? &*probe : nullptr);
   graph->problem.setBudget(machine.topology, budgetOf(func, options));
   AutoPlacement baseline = asPlaced(machine, *graph, func, fixed.ops);
@@ -623,7 +623,7 @@ LogicalResult PlacementSearch::search(Found &one) {
       starts.push_back(std::move(start));
     }
   placement::AutoOptions effort;
-  effort.maxVisits = options.effort * visitsPerEffort(problem.tasks.size());
+  effort.maxVisits = options.place.effort * visitsPerEffort(problem.tasks.size());
   if (one.isSearched)
     effort.maxVisits /= kPartOfLaterSearches;
   setDevices(one.outcome, problem.numDevices());

@@ -22,10 +22,10 @@ public:
              LoweredKernels &lowered, PlanModule plan, TellProgress tell)
       : module(module), options(options), isPlanned(isPlanned), lowered(lowered), plan(plan),
         tell(tell) {
-    this->options.fixOverLimit = false;
+    this->options.memory.fixOverLimit = false;
     uint64_t ops = 0;
     module.walk([&](Operation *) { ++ops; });
-    mostPlans = std::max<size_t>(1, kPlansPerEffort * options.effort * kOpsPerPlan /
+    mostPlans = std::max<size_t>(1, kPlansPerEffort * options.place.effort * kOpsPerPlan /
                                         std::max<uint64_t>(ops, kOpsPerPlan));
   }
 
@@ -36,10 +36,10 @@ public:
     if (!isPlanned)
       return std::move(best);
     CompileOptions eachRun = options;
-    eachRun.once = false;
+    eachRun.copy.once = false;
     PlacementSearch searchOfAll(eachRun, lowered);
     // What is made at load takes room in each run, too.
-    if (isShort(search) && options.once && search.makesAtLoad() &&
+    if (isShort(search) && options.copy.once && search.makesAtLoad() &&
         failed(tryLevels(searchOfAll, eachRun)))
       return failure();
     tryPolicies(search);
@@ -99,7 +99,7 @@ private:
       if (succeeded(best.ran) && believed > best.seconds * (1 + below))
         break;
       OwningOpRef<ModuleOp> suggested = search.suggest(i);
-      auto [known, isNew] = lacked.try_emplace({search.hashSuggested(), own.once});
+      auto [known, isNew] = lacked.try_emplace({search.hashSuggested(), own.copy.once});
       if (isNew || !isPlanned) {
         plansLeft -= plansLeft > 0;
         TriedPlan tried = make(search, std::move(suggested), i, own);
@@ -142,7 +142,7 @@ private:
     tried.suggested = std::move(kept);
     const double believed = search.secondsSuggested();
     const double off = std::abs(tried.seconds / believed - 1);
-    if (isPlanned && succeeded(tried.ran) && !own.fixOverLimit &&
+    if (isPlanned && succeeded(tried.ran) && !own.memory.fixOverLimit &&
         off > PlacementSearch::kExplained) {
       search.learn(*tried.module, candidate, tried.seconds);
       tried.isLearnedFrom = search.secondsSuggested() != believed;
@@ -182,7 +182,7 @@ private:
   /// The repair's own answers: of what the default policy does, and of the best without limits.
   void repair(PlacementSearch &search) {
     CompileOptions fixing = options;
-    fixing.fixOverLimit = true;
+    fixing.memory.fixOverLimit = true;
     for (size_t candidate : {PlacementSearch::byDefault, PlacementSearch::unlimited}) {
       if (candidate == PlacementSearch::unlimited &&
           search.areAlike(candidate, PlacementSearch::byDefault))

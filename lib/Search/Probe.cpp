@@ -45,9 +45,9 @@ static OwningOpRef<ModuleOp> planOn(const MachineModel &machine, ModuleOp module
     if (hasKernelOn(machine, op, device))
       op->setAttr(kSearchAttr, there);
   });
-  options.placement = PlacementPolicy::automatic;
-  options.maxCopy = {};
-  options.repair.clear();
+  options.place.policy = PlacementPolicy::automatic;
+  options.copy.budget = {};
+  options.memory.repair.clear();
   PassManager pm(module.getContext());
   buildPipeline(pm, options, Phase::memory, Phase::place, &known);
   ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });

@@ -410,9 +410,9 @@ LogicalResult gantry::replicateFunction(ModuleOp module, GraphImporter &importer
                                         const ImportOptions &import,
                                         const CompileOptions &options) {
   Replication replication{module, importer, import, options};
-  for (const DeviceName &device : options.replicate->devices)
+  for (const DeviceName &device : options.replicate.list->devices)
     replication.devices.push_back(DeviceAttr::get(module.getContext(), device));
-  if (const auto &weights = options.replicate->weights)
+  if (const auto &weights = options.replicate.list->weights)
     replication.weights.emplace(weights->begin(), weights->end());
   return replication.run();
 }

@@ -5,10 +5,10 @@
 
 namespace gantry {
 
-/// Makes the module's function run once on each device that `options.replicate` lists, on shards of
-/// its batch (spec R1). The batch is the first dimension that inputs leave open, else the first one
-/// of the first input. `importer` made `module`, with `import`; of an ONNX model it makes the
-/// shards in their own sizes, too, since shapes are computed while importing.
+/// Makes the module's function run once on each device that `options.replicate.list` lists, on
+/// shards of its batch (spec R1). The batch is the first dimension that inputs leave open, else the
+/// first one of the first input. `importer` made `module`, with `import`; of an ONNX model it makes
+/// the shards in their own sizes, too, since shapes are computed while importing.
 llvm::LogicalResult replicateFunction(mlir::ModuleOp module, GraphImporter &importer,
                                       const ImportOptions &import, const CompileOptions &options);
 

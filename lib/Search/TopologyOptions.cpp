@@ -50,7 +50,7 @@ static FailureOr<Topology> mergeWithModule(ModuleOp module, TopologyRequest requ
 /// Whether every driver of --also has a target and devices to stand in at.
 static LogicalResult checkAlso(ModuleOp module, const CompileOptions &options) {
   const Topology topology = getTopology(module);
-  for (StringRef driver : options.also) {
+  for (StringRef driver : options.code.also) {
     if (!findTarget(driver))
       return emitError(UnknownLoc::get(module.getContext()))
              << "no target for driver '" << driver << "' in --also; this compiler makes code for "
@@ -90,7 +90,7 @@ static LogicalResult checkMath(const Topology &topology, ArrayRef<std::string> a
                                const CompileOptions &options, Location at) {
   auto isGPU = [](const PhysicalDevice &device) { return device.type() == DeviceType::GPU; };
   // Where no GPU is there is nothing that would round.
-  if (options.math != Math::tf32 || llvm::none_of(topology.physical, isGPU))
+  if (options.code.math != Math::tf32 || llvm::none_of(topology.physical, isGPU))
     return success();
   if (archs.empty())
     return emitError(at)
@@ -99,8 +99,8 @@ static LogicalResult checkMath(const Topology &topology, ArrayRef<std::string> a
   for (StringRef arch : archs)
     if (gpuArchNumber(arch) < kTensorCoreArch)
       return emitError(at) << "--math=tf32 needs tensor cores of sm_80, and "
-                           << (options.gpuArchs.empty() ? "the topology has a GPU of "
-                                                        : "--gpu-arch asks for ")
+                           << (options.code.gpuArchs.empty() ? "the topology has a GPU of "
+                                                             : "--gpu-arch asks for ")
                            << arch;
   return success();
 }
@@ -114,7 +114,7 @@ std::vector<std::string> gantry::findTargets(ModuleOp module, const CompileOptio
   add(driverName(Driver::host));
   for (const PhysicalDevice &device : getTopology(module).physical)
     add(driverName(device.driver));
-  llvm::for_each(options.also, add);
+  llvm::for_each(options.code.also, add);
   return {names.begin(), names.end()};
 }
 
@@ -124,8 +124,8 @@ static FailureOr<std::vector<std::string>> findGPUArchs(ModuleOp module,
                                                         const CompileOptions &options) {
   const Location at = UnknownLoc::get(module.getContext());
   const Topology topology = getTopology(module);
-  FailureOr<std::vector<std::string>> archs = options.gpuArchs;
-  if (options.gpuArchs.empty())
+  FailureOr<std::vector<std::string>> archs = options.code.gpuArchs;
+  if (options.code.gpuArchs.empty())
     archs = archsOf(topology, at);
   if (failed(archs) || failed(checkMath(topology, *archs, options, at)))
     return failure();
@@ -138,17 +138,17 @@ static ArrayAttr findLibraries(ModuleOp module, ArrayAttr said, const CompileOpt
   std::vector<StringRef> names;
   const StringRef collectives(plan::collectiveLibrary);
   auto isForNVIDIA = [](const PhysicalDevice &device) { return device.driver == Driver::cuda; };
-  if (options.libraries)
-    llvm::append_range(names, *options.libraries);
+  if (options.code.libraries)
+    llvm::append_range(names, *options.code.libraries);
   else if (!said && llvm::any_of(getTopology(module).physical, isForNVIDIA))
     names.push_back(kAutomaticLibraries);
-  if (options.libraryCollectives.value_or(false))
+  if (options.code.libraryCollectives.value_or(false))
     names.push_back(collectives);
   if (said)
     for (auto name : said.getAsRange<StringAttr>())
-      if (name == collectives ? !options.libraryCollectives : !options.libraries)
+      if (name == collectives ? !options.code.libraryCollectives : !options.code.libraries)
         names.push_back(name.getValue());
-  return names.empty() && !options.libraries && !said
+  return names.empty() && !options.code.libraries && !said
              ? ArrayAttr()
              : Builder(module.getContext()).getStrArrayAttr(names);
 }
@@ -165,17 +165,17 @@ LogicalResult gantry::setTargetsFromOptions(ModuleOp module, const CompileOption
     return failure();
   MLIRContext *context = module.getContext();
   NamedAttrList machines;
-  if (!options.targetCPUs.empty())
+  if (!options.code.cpus.empty())
     machines.append(findTarget(driverName(Driver::host))->getName(),
-                    listOf(context, options.targetCPUs));
+                    listOf(context, options.code.cpus));
   if (!archs->empty())
     machines.append(kCUDATarget, listOf(context, *archs));
   const TargetsAttr said = TargetsAttr::of(module);
-  const auto asked =
-      TargetsAttr::get(context, options.also.empty() ? ArrayAttr() : listOf(context, options.also),
-                       machines.empty() ? DictionaryAttr() : machines.getDictionary(context),
-                       options.math, findLibraries(module, said.getLibraries(), options),
-                       options.gpuStages ? options.gpuStages : said.getStages());
+  const auto asked = TargetsAttr::get(
+      context, options.code.also.empty() ? ArrayAttr() : listOf(context, options.code.also),
+      machines.empty() ? DictionaryAttr() : machines.getDictionary(context), options.code.math,
+      findLibraries(module, said.getLibraries(), options),
+      options.code.gpuStages ? options.code.gpuStages : said.getStages());
   if (asked.saysNothing())
     module->removeAttr(kTargetsAttr);
   else

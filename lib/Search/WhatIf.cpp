@@ -111,7 +111,7 @@ static std::string memoryLines(const Outlook &before, const Outlook &after) {
 std::string gantry::compareWith(ModuleOp module, const CompileOptions &options,
                                 const placement::Changes &changes) {
   CompileOptions changed = options;
-  changed.changes = changes;
+  changed.place.changes = changes;
   Outlook before = look(module, options), after = look(module, changed);
   if (!after.failure.empty())
     return (after.doesNotFit ? "then it does not fit: " : "then it cannot be compiled: ") +

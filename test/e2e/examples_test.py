@@ -197,7 +197,7 @@ class ExamplesTest(unittest.TestCase):
         listed = re.search(r"^Phases in order: (.*)\.$", (ROOT / "docs/Debugging.md").read_text(encoding="utf-8"),
                            re.MULTILINE)[1]
         self.assertEqual(re.findall(r"`(\w+)`", listed), phases)
-        explained = re.search(r'FLAG\("stop-after".*: (.*)"\)', flags)[1]
+        explained = re.search(r'FLAG_READ\("stop-after".*: (.*)", readPhase', flags)[1]
         self.assertEqual(re.split(r", | or ", explained), phases)
 
 

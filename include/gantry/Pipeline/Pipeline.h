@@ -71,59 +71,83 @@ struct DeviceRepair {
 using MemoryRepair = std::vector<DeviceRepair>;
 
 /// Everything that decides what a graph is compiled to; nothing else does. Text and files have been
-/// read when there are CompileOptions.
+/// read when there are CompileOptions. A flag's line in Support/CompileFlags.def says which of
+/// these it sets.
 struct CompileOptions {
   std::vector<std::string> files; ///< that were read for what follows
-  ImportOptions graph;            ///< sizes, values, the function wanted
-  /// Values of inputs, for those of them that shapes depend on; the others stay inputs.
-  std::vector<InputValue> candidates;
+  TopologyRequest devices;        ///< Topology.cpp makes the module's topology of it
 
-  std::vector<std::string> outputs; ///< where the graph is to end, as GraphImporter takes it
-  std::vector<std::string> donated; ///< inputs whose arrays callers may give away, by name
+  /// Sizes, values, the function wanted.
+  struct Graph : ImportOptions {
+    /// Values of inputs, for those of them that shapes depend on; the others stay inputs.
+    std::vector<InputValue> candidates;
+    std::vector<std::string> outputs; ///< where the graph is to end, as GraphImporter takes it
+    std::vector<std::string> donated; ///< inputs whose arrays callers may give away, by name
+  } graph;
 
-  TopologyRequest devices; ///< Topology.cpp makes the module's topology of it
+  struct Simplify {
+    bool checkIndices = false; ///< an index out of range ends the run
+  } simplify;
 
-  // Where ops go, and what may be copied.
-  PlacementPolicy placement = PlacementPolicy::unset;
-  std::vector<placement::Rule> rules;
-  placement::Changes changes; ///< to see what they would bring: an answer of --why-not
-  bool softPlacement = false;
-  placement::Lock placementLock;
-  std::string writePlacementLock; ///< write a lock to this file
-  bool explicitCopies = false;    ///< an op whose operands are elsewhere is an error
-  CopyBudget maxCopy;
-  std::optional<ReplicaList> replicate;
-  bool fixOverLimit = false; ///< look for a plan that fits where the first one does not
-  MemoryRepair repair;       ///< lib/Search fills it in
-  bool ownProducts = false;  ///< what --libraries=auto leaves to a library is not left to it
-  bool keepOnce = false;     ///< weights that are read plain as well have no layout of their own
-  std::string largestBatch;  ///< the open dimension to find the largest size of; empty: none
-  bool firstReplica = false; ///< one device for each gantry.replicate, to compare with
-  unsigned effort = 8;       ///< of automatic placement: moves and plans that it may try
+  struct Replicate {
+    std::optional<ReplicaList> list;
+    bool firstOnly = false; ///< one device for each gantry.replicate, to compare with
+  } replicate;
 
-  std::vector<std::string> targets;    ///< that the devices of the topology have; none: not known
-  std::vector<std::string> targetCPUs; ///< code for each, best first; none: for this machine
-  std::vector<std::string> gpuArchs;   ///< code for each; none: for the topology's, else the oldest
-  Assembler assembler;                 ///< of machine code for GPUs
-  Math math = Math::f32;               ///< what products of f32 round their factors to
-  /// Parts of a product that copies bring to the shared memory of GPUs, 0 for none by copies; if
-  /// not said, what is estimated to be best.
-  std::optional<int64_t> gpuStages;
-  /// That kernels of GPUs get variants of, as plans name them; if not said, those of the text.
-  std::optional<std::vector<std::string>> libraries;
-  /// Whether a library may do collectives of GPUs; if not said, what the text says.
-  std::optional<bool> libraryCollectives;
-  std::vector<std::string> also; ///< drivers that the plan is to run with as well
-  std::optional<Phase> stopAfter;
-  bool withWeights = false; ///< put constants into the text of stopAfter, however large
-  bool fuse = true;
-  Chains chains = Chains::time;
-  bool gateCopies = true; ///< where memory is short, copies come when there is room for them
-  bool reuse = true;      ///< a byte may hold one value after the other
-  bool once = true;       ///< what depends on constants alone is computed when the plan is loaded
-  bool checkIndices = false; ///< an index out of range ends the run
-  bool verifyEach = false;   ///< verify after every pass, not only between phases
-  bool printIR = false;      ///< print the IR after every pass to standard error
+  struct Place {
+    PlacementPolicy policy = PlacementPolicy::unset;
+    std::vector<placement::Rule> rules;
+    placement::Changes changes; ///< to see what they would bring: an answer of --why-not
+    bool soft = false;
+    placement::Lock lock;
+    std::string writeLock; ///< write a lock to this file
+    unsigned effort = 8;   ///< of automatic placement: moves and plans that it may try
+  } place;
+
+  struct Copy {
+    bool isExplicit = false; ///< an op whose operands are elsewhere is an error
+    CopyBudget budget;
+    bool once = true; ///< what depends on constants alone is computed when the plan is loaded
+  } copy;
+
+  struct Fuse {
+    bool groups = true;
+    Chains chains = Chains::time;
+    bool ownProducts = false; ///< what --libraries=auto leaves to a library is not left to it
+    bool keepOnce = false;    ///< weights that are read plain as well have no layout of their own
+  } fuse;
+
+  /// Of kernels, and what they are for.
+  struct Code {
+    std::vector<std::string> targets;  ///< that the devices of the topology have; none: not known
+    std::vector<std::string> cpus;     ///< code for each, best first; none: for this machine
+    std::vector<std::string> gpuArchs; ///< code for each; none: the topology's, else the oldest
+    Assembler assembler;               ///< of machine code for GPUs
+    Math math = Math::f32;             ///< what products of f32 round their factors to
+    /// Parts of a product that copies bring to the shared memory of GPUs, 0 for none by copies; if
+    /// not said, what is estimated to be best.
+    std::optional<int64_t> gpuStages;
+    /// That kernels of GPUs get variants of, as plans name them; if not said, those of the text.
+    std::optional<std::vector<std::string>> libraries;
+    /// Whether a library may do collectives of GPUs; if not said, what the text says.
+    std::optional<bool> libraryCollectives;
+    std::vector<std::string> also; ///< drivers that the plan is to run with as well
+  } code;
+
+  struct Memory {
+    bool reuse = true;         ///< a byte may hold one value after the other
+    bool gateCopies = true;    ///< where it is short, copies come when there is room for them
+    bool fixOverLimit = false; ///< look for a plan that fits where the first one does not
+    MemoryRepair repair;       ///< lib/Search fills it in
+    std::string largestBatch;  ///< the open dimension to find the largest size of; empty: none
+  } memory;
+
+  struct Debug {
+    std::optional<Phase> stopAfter;
+    bool withWeights = false; ///< put constants into the text of stopAfter, however large
+    bool verifyEach = false;  ///< verify after every pass, not only between phases
+    bool printIR = false;     ///< print the IR after every pass to standard error
+  } debug;
 };
 
 /// Reads flags as the tool and the C API give them, "name=value" or "name", and the files that they
