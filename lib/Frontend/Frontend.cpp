@@ -310,10 +310,8 @@ std::optional<GraphReport> GraphImporter::check(const ImportOptions &given) {
   // Of branches that a value to be given chooses from, the ops are all that is known.
   if (!report.shapeInputs.empty())
     report.issues = std::move(ofOps);
-  if (module) {
-    findGaps(*module, report);
+  if (module)
     describeOutputs(*module, report);
-  }
   return report;
 }
 

@@ -71,6 +71,17 @@ RULES = [
          }, (".td",)),
     Rule("a comparison with the text of a precision", "ask for gantry::Math",
          re.compile(rf"[!=]=\s*{MATH}|{MATH}\s*[!=]=|\bCases?\([^)]*{MATH}"), PASSES, {}),
+    Rule("a discardable attribute outside of the table", "declare it in Attributes.def, which the verifier knows",
+         re.compile(r'\bStringLiteral k\w+Attr\b|"gantry\.[a-z_]+"|'
+                    r'->(?:set|remove)(?:Discardable)?Attr\("'),
+         ("include/gantry", "lib/Analysis", "lib/Arithmetic", "lib/Dialect", "lib/Gradient", "lib/Linalg", "lib/Pipeline",
+          "lib/Search", "lib/Target", "lib/Transforms"), {
+             "include/gantry/Analysis/LiveRanges.h": 2,  # of the plan's commands, between two passes of Memory
+             "include/gantry/Analysis/Segments.h": 1,  # likewise
+             "include/gantry/Dialect/Gantry/IR/Attributes.h": 1,  # the table
+             "include/gantry/Target/CUDA/CUDATarget.h": 1,  # MLIR's names
+             "lib/Search/Replicate.cpp": 1,  # an op, in a message
+         }),
     Rule("a table of kernels, or the rule where ops go, in Python", "the ops' definitions say the one, "
          "gantry_topology_place does the other",
          re.compile(r"\b(?:KERNELS|has_kernel|kernel_table)\b|"

@@ -145,12 +145,15 @@ private:
     Value &known = rounded[{value, maker ? deviceOf(maker) : there}];
     if (known)
       return known;
-    builder.setInsertionPointAfterValue(value);
-    known = builder.createOrFold<CastOp>(rounding.product->getLoc(), typeOf(value).clone(element),
-                                         value);
-    if (auto cast = known.getDefiningOp<CastOp>(); cast && cast.getInput() == value)
-      place(cast, maker, rounding);
-    return known;
+    // Behind what makes it; what comes into a block is rounded where it is first read.
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      builder.setInsertionPoint(argument.getOwner()->findAncestorOpInBlock(*use.getOwner()));
+    else
+      builder.setInsertionPointAfterValue(value);
+    auto cast =
+        CastOp::create(builder, rounding.product->getLoc(), typeOf(value).clone(element), value);
+    place(cast, maker, rounding);
+    return known = cast;
   }
 
   /// The name is that of the product, whoever computes it.
@@ -211,11 +214,11 @@ private:
     return made ? constants[value] = made->getResult(0) : Value();
   }
 
-  /// Constants, moves and casts that nobody reads in f32 any more.
+  /// Constants and moves that nobody reads in f32 any more.
   void eraseUnused() {
     while (!unused.empty()) {
       Operation *op = unused.pop_back_val();
-      if (!op->use_empty() || !(isa<ConstantOp, CastOp>(op) || isMove(op)))
+      if (!op->use_empty() || !(isa<ConstantOp>(op) || isMove(op)))
         continue;
       for (Value operand : op->getOperands())
         if (Operation *maker = operand.getDefiningOp())

@@ -68,6 +68,14 @@ class CheckHomesTest(unittest.TestCase):
             self.write("lib/Target/A.cpp", text)
             self.assertEqual(len(self.offences_of(what)), 1, text)
 
+    def test_discardable_attributes_are_in_the_table(self):
+        what = "a discardable attribute outside of the table"
+        self.write("lib/Target/A.cpp", 'op->setAttr(kNameAttr, x);', 'emitError() << "gantry.matmul is not";', 'op->getAttr("index")')
+        self.assertEqual(self.offences_of(what), [])
+        for text in ('constexpr llvm::StringLiteral kMineAttr = "mine";', 'return "gantry.mine";', 'op->setAttr("mine", x);'):
+            self.write("lib/Target/A.cpp", text)
+            self.assertEqual(len(self.offences_of(what)), 1, text)
+
     def test_python_has_no_table_of_kernels(self):
         what = "a table of kernels, or the rule where ops go, in Python"
         self.write("python-bindings/gantry/a.py", 'KINDS = {"ints": "Sequence[int]", "floats": 1}', 'known = devices("GPU") or devices("CPU")')
