@@ -1,6 +1,7 @@
 #include "gantry/Linalg/Elements.h"
 
 #include "gantry/Linalg/Emitter.h"
+#include "gantry/Linalg/LoopBuilder.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -274,12 +275,10 @@ SmallVector<Value> Elements::reduce(linalg::GenericOp op, ValueRange loops) {
       at[d] = indexConstant(b, 0);
       return run(level + 1, soFar);
     }
-    auto loop = scf::ForOp::create(b, indexConstant(b, 0), indexConstant(b, sizes[d]),
-                                   indexConstant(b, 1), soFar);
-    Region inside(*this, loop.getBody());
-    at[d] = loop.getInductionVar();
-    scf::YieldOp::create(b, run(level + 1, loop.getRegionIterArgs()));
-    return SmallVector<Value>(loop.getResults());
+    return LoopBuilder(b, this).loop(0, sizes[d], 1, soFar, [&](Value i, ValueRange inner) {
+      at[d] = i;
+      return run(level + 1, inner);
+    });
   };
   SmallVector<Value> first = start(op, at);
   if (reducing.empty())

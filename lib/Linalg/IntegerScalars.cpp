@@ -4,6 +4,7 @@
 #include "ElementwiseScalars.h"
 
 #include "gantry/Linalg/Emitter.h"
+#include "gantry/Linalg/LoopBuilder.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
@@ -85,19 +86,13 @@ struct IntegerFormula {
 /// toward zero, which is 0 unless a is 1 or -1.
 Value IntegerFormula::pow() {
   unsigned width = type.getIntOrFloatBitWidth();
-  auto loop =
-      scf::ForOp::create(b, b.index(0), b.index(width), b.index(1), ValueRange{c(1), x[0], x[1]});
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value power = loop.getRegionIterArgs()[0], base = loop.getRegionIterArgs()[1],
-          rest = loop.getRegionIterArgs()[2];
+  auto round = [&](Value, ValueRange carried) -> SmallVector<Value> {
+    Value power = carried[0], base = carried[1], rest = carried[2];
     Value odd = b.compare(Predicate::ne, b.both(rest, c(1)), c(0));
     power = b.select(odd, b.mul(power, base), power);
-    scf::YieldOp::create(
-        b, ValueRange{power, b.mul(base, base), arith::ShRUIOp::create(b, rest, c(1))});
-  }
-  Value power = loop.getResult(0);
+    return {power, b.mul(base, base), arith::ShRUIOp::create(b, rest, c(1))};
+  };
+  Value power = LoopBuilder(b).loop(0, width, 1, {c(1), x[0], x[1]}, round)[0];
   if (isUnsigned)
     return power;
   Value isOne = b.compare(Predicate::eq, x[0], c(1));

@@ -5,6 +5,7 @@
 // scatters are loops over the updates in row-major order, into a copy of the input.
 
 #include "Patterns.h"
+#include "gantry/Linalg/LoopBuilder.h"
 #include "gantry/Linalg/Scalars.h"
 
 using namespace mlir;
@@ -99,28 +100,17 @@ static Value scatter(Emitter &b, Value input, Value updates, ScatterReduction re
   // the updates could not be made where the result belongs.
   Value copy = b.pick(shapeOf(input), input, {},
                       [](Emitter &e, unsigned i, ValueRange) { return e.loopIndex(i); });
-  Value zero = b.index(0), one = b.index(1);
-  SmallVector<Value> lower, upper, steps;
-  for (int64_t size : shapeOf(updates)) {
-    lower.push_back(zero);
-    upper.push_back(b.index(size));
-    steps.push_back(one);
-  }
-  auto body = [&](OpBuilder &builder, Location loc, ValueRange loops,
-                  ValueRange carried) -> scf::ValueVector {
-    Emitter e(loc, builder);
+  auto body = [&](ValueRange loops, ValueRange carried) -> SmallVector<Value> {
     SmallVector<Value> indices(loops);
-    SmallVector<Value> at = place(e, indices);
-    Value update = tensor::ExtractOp::create(e, updates, indices);
+    SmallVector<Value> at = place(b, indices);
+    Value update = tensor::ExtractOp::create(b, updates, indices);
     if (reduction != ScatterReduction::None) {
-      Value old = tensor::ExtractOp::create(e, carried[0], at);
-      update = meetUpdate(e, reduction, old, update, sign);
+      Value old = tensor::ExtractOp::create(b, carried[0], at);
+      update = meetUpdate(b, reduction, old, update, sign);
     }
-    return {tensor::InsertOp::create(e, update, carried[0], at)};
+    return {tensor::InsertOp::create(b, update, carried[0], at)};
   };
-  if (upper.empty())
-    return body(b, b.getLoc(), {}, copy)[0];
-  return scf::buildLoopNest(b, b.getLoc(), lower, upper, steps, copy, body).results[0];
+  return LoopBuilder(b).nest(shapeOf(updates), copy, body)[0];
 }
 
 static Value lowerScatterElements(ScatterElementsOp op, ScatterElementsOp::Adaptor in, Emitter &b) {
@@ -190,25 +180,21 @@ static Value lowerFirstBadIndex(FirstBadIndexOp op, FirstBadIndexOp::Adaptor in,
   int64_t count = typeOf(in.getIndices()).getNumElements();
   Value indices = b.reshape(in.getIndices(), {count});
   Value none = b.integer(-1, type), zero = b.integer(0, type);
-  auto body = [&](OpBuilder &builder, Location loc, Value i, ValueRange found) {
-    Emitter e(loc, builder);
-    Value x = tensor::ExtractOp::create(e, indices, i);
+  auto body = [&](Value i, ValueRange found) -> SmallVector<Value> {
+    Value x = tensor::ExtractOp::create(b, indices, i);
     if (!x.getType().isInteger(64))
-      x = arith::ExtSIOp::create(e, type, x);
-    Value size = sizeFor(e, i, op.getSizes());
-    Value below = e.compare(arith::CmpIPredicate::slt, x, e.sub(zero, size));
-    Value above = e.compare(arith::CmpIPredicate::sge, x, size);
-    Value isFirst = e.compare(arith::CmpIPredicate::eq, found[0], none);
-    Value take = e.both(isFirst, e.either(below, above));
-    Value position = arith::IndexCastOp::create(e, type, i);
-    scf::YieldOp::create(
-        e, ValueRange{e.select(take, position, found[0]), e.select(take, x, found[1])});
+      x = arith::ExtSIOp::create(b, type, x);
+    Value size = sizeFor(b, i, op.getSizes());
+    Value below = b.compare(arith::CmpIPredicate::slt, x, b.sub(zero, size));
+    Value above = b.compare(arith::CmpIPredicate::sge, x, size);
+    Value isFirst = b.compare(arith::CmpIPredicate::eq, found[0], none);
+    Value take = b.both(isFirst, b.either(below, above));
+    Value position = arith::IndexCastOp::create(b, type, i);
+    return {b.select(take, position, found[0]), b.select(take, x, found[1])};
   };
-  auto loop =
-      scf::ForOp::create(b, b.index(0), b.index(count), b.index(1), ValueRange{none, zero}, body);
   Value result = b.empty({2}, type);
-  for (unsigned i = 0; i < 2; ++i)
-    result = tensor::InsertOp::create(b, loop.getResult(i), result, b.index(i));
+  for (auto [i, part] : llvm::enumerate(LoopBuilder(b).loop(0, count, 1, {none, zero}, body)))
+    result = tensor::InsertOp::create(b, part, result, b.index(i));
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Ops that go through a dimension in order and carry something along: cumsum and top_k.
 
 #include "Patterns.h"
+#include "gantry/Linalg/LoopBuilder.h"
 #include "gantry/Linalg/Scalars.h"
 
 using namespace mlir;
@@ -51,28 +52,25 @@ static Value lowerCumsum(CumsumOp op, CumsumOp::Adaptor in, Emitter &b) {
   rest.erase(rest.begin() + axis);
   Type element = elementOf(x), wide = computeType(element);
   Value sums = b.filled(rest, b.number(0, wide));
-  auto step = [&](OpBuilder &builder, Location loc, Value i, ValueRange carried) {
-    Emitter e(loc, builder);
-    Value at = op.getReverse() ? e.sub(e.index(size - 1), i) : i;
+  auto step = [&](Value i, ValueRange carried) -> SmallVector<Value> {
+    Value at = op.getReverse() ? b.sub(b.index(size - 1), i) : i;
     auto store = [&](Value sum) {
-      return insertAt(e, e.convertTo(sum, element), carried[1], axis, at);
+      return insertAt(b, b.convertTo(sum, element), carried[1], axis, at);
     };
     // An exclusive sum is stored before it is added to, so that adding can happen in place.
     Value running = carried[0], result;
     if (op.getExclusive())
       result = store(running);
-    Operand slice = e.identity(sliceAt(e, x, axis, at));
-    Value next = e.accumulate(
+    Operand slice = b.identity(sliceAt(b, x, axis, at));
+    Value next = b.accumulate(
         running, slice.map, slice,
         SmallVector<utils::IteratorType>(rest.size(), utils::IteratorType::parallel),
         [](Emitter &inner, ValueRange v) { return inner.add(v[1], inner.widen(v[0])); });
     if (!op.getExclusive())
       result = store(next);
-    scf::YieldOp::create(e, ValueRange{next, result});
+    return {next, result};
   };
-  return scf::ForOp::create(b, b.index(0), b.index(size), b.index(1),
-                            ValueRange{sums, b.empty(shape, element)}, step)
-      .getResult(1);
+  return LoopBuilder(b).loop(0, size, 1, {sums, b.empty(shape, element)}, step)[1];
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,12 +97,12 @@ struct Selection {
 
   /// Where element `i` of the row goes: counts down from `end` while the neighbour is worse, moving
   /// it up. Carries position, values and indices.
-  scf::ValueVector insert(Emitter &b, ArrayRef<Value> row, Value i, ValueRange carried);
-  scf::ValueVector selectRow(Emitter &b, ArrayRef<Value> row, ValueRange carried);
+  SmallVector<Value> insert(Emitter &b, ArrayRef<Value> row, Value i, ValueRange carried);
+  SmallVector<Value> selectRow(Emitter &b, ArrayRef<Value> row, ValueRange carried);
 };
 } // namespace
 
-scf::ValueVector Selection::insert(Emitter &b, ArrayRef<Value> row, Value i, ValueRange carried) {
+SmallVector<Value> Selection::insert(Emitter &b, ArrayRef<Value> row, Value i, ValueRange carried) {
   Value x = tensor::ExtractOp::create(b, input, place(row, i));
   Value one = b.index(1), last = b.index(k - 1);
   // While fewer than k are kept there is a free place at i; afterwards the last one may go.
@@ -147,13 +145,9 @@ scf::ValueVector Selection::insert(Emitter &b, ArrayRef<Value> row, Value i, Val
   return llvm::to_vector_of<Value>(scf::IfOp::create(b, enters, then, otherwise).getResults());
 }
 
-scf::ValueVector Selection::selectRow(Emitter &b, ArrayRef<Value> row, ValueRange carried) {
-  auto loop = scf::ForOp::create(b, b.index(0), b.index(size), b.index(1), carried,
-                                 [&](OpBuilder &builder, Location loc, Value i, ValueRange state) {
-                                   Emitter e(loc, builder);
-                                   scf::YieldOp::create(e, insert(e, row, i, state));
-                                 });
-  return llvm::to_vector_of<Value>(loop.getResults());
+SmallVector<Value> Selection::selectRow(Emitter &b, ArrayRef<Value> row, ValueRange carried) {
+  return LoopBuilder(b).loop(0, size, 1, carried,
+                             [&](Value i, ValueRange state) { return insert(b, row, i, state); });
 }
 
 static SmallVector<Value> lowerTopK(TopKOp op, TopKOp::Adaptor in, Emitter &b) {
@@ -167,17 +161,9 @@ static SmallVector<Value> lowerTopK(TopKOp op, TopKOp::Adaptor in, Emitter &b) {
   if (selection.k == 0)
     return results;
   shape.erase(shape.begin() + selection.axis);
-  auto body = [&](OpBuilder &builder, Location loc, ValueRange row, ValueRange carried) {
-    Emitter e(loc, builder);
-    return selection.selectRow(e, SmallVector<Value>(row), carried);
-  };
-  if (shape.empty())
-    return SmallVector<Value>(body(b, b.getLoc(), {}, results));
-  SmallVector<Value> lower(shape.size(), b.index(0)), steps(shape.size(), b.index(1)), upper;
-  for (int64_t size : shape)
-    upper.push_back(b.index(size));
-  return SmallVector<Value>(
-      scf::buildLoopNest(b, b.getLoc(), lower, upper, steps, results, body).results);
+  return LoopBuilder(b).nest(shape, results, [&](ValueRange row, ValueRange carried) {
+    return selection.selectRow(b, SmallVector<Value>(row), carried);
+  });
 }
 
 void gantry::populateScanPatterns(SignlessTypeConverter &converter, RewritePatternSet &patterns) {

@@ -12,6 +12,7 @@
 // which every operand is contiguous, and are added up at the end. The body is cloned on vectors, so
 // one emitter serves matrix products, convolutions, pools and plain reductions of any element type.
 
+#include "gantry/Linalg/LoopBuilder.h"
 #include "gantry/Target/CPU/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -214,13 +215,10 @@ struct Emitter {
       index[d] = b.getIndexAttr(from);
       return body(b, index);
     }
-    Location loc = op.getLoc();
-    auto loop = scf::ForOp::create(b, loc, arith::ConstantIndexOp::create(b, loc, from),
-                                   arith::ConstantIndexOp::create(b, loc, to),
-                                   arith::ConstantIndexOp::create(b, loc, step));
-    OpBuilder inner(loop.getBody()->getTerminator());
-    index[d] = loop.getInductionVar();
-    body(inner, index);
+    LoopBuilder(b, op.getLoc()).loop(from, to, step, [&](Value i) {
+      index[d] = i;
+      body(b, index);
+    });
   }
 
   /// Cuts the vector dimension into wide pieces and ever smaller ones, the block dimension into
@@ -393,16 +391,10 @@ struct Emitter {
       index[d] = b.getIndexAttr(0);
       return emitReduction(b, dims.drop_front(), index, state, step, limit, body);
     }
-    Location loc = op.getLoc();
-    auto loop = scf::ForOp::create(
-        b, loc, arith::ConstantIndexOp::create(b, loc, 0),
-        arith::ConstantIndexOp::create(b, loc, to), arith::ConstantIndexOp::create(b, loc, by),
-        state, [&](OpBuilder &b, Location loc, Value iv, ValueRange carried) {
-          index[d] = iv;
-          scf::YieldOp::create(
-              b, loc, emitReduction(b, dims.drop_front(), index, carried, step, limit, body));
-        });
-    return SmallVector<Value>(loop.getResults());
+    return LoopBuilder(b, op.getLoc()).loop(0, to, by, state, [&](Value i, ValueRange carried) {
+      index[d] = i;
+      return emitReduction(b, dims.drop_front(), index, carried, step, limit, body);
+    });
   }
 
   void emitRegisters(OpBuilder &b, Index index, int64_t rows, ArrayRef<Piece> pieces) {
@@ -520,25 +512,20 @@ struct Emitter {
   Value emitRest(OpBuilder &b, Index index, int64_t from, Value total) {
     if (from == sizes[vectorDim])
       return total;
-    Location loc = op.getLoc();
     SmallVector<unsigned> others;
     llvm::copy_if(reduced, std::back_inserter(others), [&](unsigned d) { return d != vectorDim; });
     auto result = emitReduction(
         b, others, index, total, 1, 0, [&](OpBuilder &b, const Index &inner, ValueRange state) {
-          auto loop =
-              scf::ForOp::create(b, loc, arith::ConstantIndexOp::create(b, loc, from),
-                                 arith::ConstantIndexOp::create(b, loc, sizes[vectorDim]),
-                                 arith::ConstantIndexOp::create(b, loc, 1), state,
-                                 [&](OpBuilder &b, Location loc, Value iv, ValueRange carried) {
-                                   Index at = inner;
-                                   at[vectorDim] = iv;
-                                   SmallVector<Value> arguments;
-                                   for (unsigned i = 0; i < numInputs(); ++i)
-                                     arguments.push_back(load(b, i, at, Piece{0, 0}));
-                                   arguments.push_back(carried[0]);
-                                   scf::YieldOp::create(b, loc, cloneBody(b, arguments, 0));
-                                 });
-          return SmallVector<Value>(loop.getResults());
+          auto round = [&](Value iv, ValueRange carried) -> SmallVector<Value> {
+            Index at = inner;
+            at[vectorDim] = iv;
+            SmallVector<Value> arguments;
+            for (unsigned i = 0; i < numInputs(); ++i)
+              arguments.push_back(load(b, i, at, Piece{0, 0}));
+            arguments.push_back(carried[0]);
+            return {cloneBody(b, arguments, 0)};
+          };
+          return LoopBuilder(b, op.getLoc()).loop(from, sizes[vectorDim], 1, state, round);
         });
     return result[0];
   }

@@ -202,7 +202,7 @@ void Transpose::emit() {
   auto blocks = [&](unsigned which, Value first, Value end, function_ref<void()> body) {
     if (sizes[which] < kLanes) // whole rows
       return body();
-    loop(b, first, end, kLanes, [&](Value block) {
+    LoopBuilder(b).loop(first, end, kLanes, [&](Value block) {
       const bool overlaps = sizes[which] % kLanes;
       at[which] = overlaps ? index.min(block, index.constant(sizes[which] - kLanes)) : block;
       body();
@@ -221,14 +221,14 @@ void Transpose::emit() {
     if (outer < sizes.size()) {
       if (outer == along || outer == across)
         return nest(outer + 1);
-      return loop(b, index.constant(0), extent(outer), 1, [&](Value place) {
+      return LoopBuilder(b).loop(index.constant(0), extent(outer), 1, [&](Value place) {
         at[outer] = place;
         nest(outer + 1);
       });
     }
     // What is read and written of a chunk stays in the cache until its lines are whole.
     Value all = index.constant(sizes[longer]);
-    loop(b, index.constant(0), all, kChunk, [&](Value chunk) {
+    LoopBuilder(b).loop(index.constant(0), all, kChunk, [&](Value chunk) {
       Value end = index.min(index.add(chunk, kChunk), all);
       blocks(shorter, index.constant(0), index.constant(sizes[shorter]),
              [&] { blocks(longer, chunk, end, [&] { emitBlock(b, taken, source, result, at); }); });

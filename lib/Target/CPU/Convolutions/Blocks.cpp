@@ -142,12 +142,12 @@ Value Blocks::firstPixel(Value block) const {
 void Blocks::emitColumns(Value panel, Value column, int64_t columns, Value first, Value end) {
   SmallVector<Lanes> lanes = lanesOf(columns);
   Value border = index.constant(cut.large);
-  loop(b, first, index.min(end, border), 1, [&](Value block) {
+  LoopBuilder(b).loop(first, index.min(end, border), 1, [&](Value block) {
     emitBlock(panel, column, lanes, index.mul(block, cut.pixelsOfBlock), cut.pixelsOfBlock);
   });
   if (cut.large == cut.blocks)
     return;
-  loop(b, index.max(first, border), end, 1, [&](Value block) {
+  LoopBuilder(b).loop(index.max(first, border), end, 1, [&](Value block) {
     Value pixel = index.add(index.mul(block, cut.pixelsOfBlock - 1), border);
     emitBlock(panel, column, lanes, pixel, cut.pixelsOfBlock - 1);
   });
@@ -231,7 +231,7 @@ void Blocks::emitMatrices(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, 
 
 /// Puts what each pixel reads side by side, in the order of the filter.
 void Blocks::gather(Value firstPixel, int64_t pixels) {
-  loop(b, index.constant(0), index.constant(pixels), 1, [&](Value row) {
+  LoopBuilder(b).loop(0, pixels, 1, [&](Value row) {
     Pixel pixel = pixelAt(convolution, index, index.add(firstPixel, row));
     gatherTo = index.mul(row, convolution.terms());
     addWindow(0, readersOf(pixel), index.constant(0), {}, {}, {}, {});
@@ -307,7 +307,7 @@ SmallVector<Value> Blocks::addWindow(unsigned dim, ArrayRef<Reader> readers, Val
   // Where it is one run with the channels, the window's last dimension begins at its first place.
   if (dim >= loopedDims())
     return at(index.constant(0), sums);
-  return loopWith(b, form.window[dim], 1, sums, at);
+  return LoopBuilder(b).rounds(form.window[dim], 1, sums, at);
 }
 
 SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Value panel,
@@ -325,7 +325,7 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
   }
   if (matrices) {
     Value first = index.add(gatherTo, index.mul(tapNumber, form.inner()));
-    loop(b, index.constant(0), index.constant(length), 1, [&](Value at) {
+    LoopBuilder(b).loop(0, length, 1, [&](Value at) {
       Value word = memref::LoadOp::create(b, rows.front(), at);
       memref::StoreOp::create(b, word, gathered, index.add(first, at));
     });

@@ -246,38 +246,10 @@ Value IndexBuilder::less(Value x, int64_t y) const {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, constant(y));
 }
 
-void gantry::loop(ImplicitLocOpBuilder &b, Value from, Value to, int64_t step,
-                  function_ref<void(Value)> body) {
-  auto op = scf::ForOp::create(b, from, to, IndexBuilder{b}.constant(step));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(op.getBody()->getTerminator());
-  body(op.getInductionVar());
-}
-
-SmallVector<Value> gantry::loopWith(ImplicitLocOpBuilder &b, int64_t to, int64_t step,
-                                    ValueRange carried,
-                                    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  IndexBuilder index{b};
-  if (to == step)
-    return body(index.constant(0), carried);
-  auto op =
-      scf::ForOp::create(b, index.constant(0), index.constant(to), index.constant(step), carried);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(op.getBody());
-  SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
-  if (!carried.empty()) // else it ends already
-    scf::YieldOp::create(b, next);
-  return SmallVector<Value>(op.getResults());
-}
-
-SmallVector<Value> gantry::loopBetween(ImplicitLocOpBuilder &b, Value from, Value to,
-                                       ValueRange carried,
-                                       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  auto op = scf::ForOp::create(b, from, to, IndexBuilder{b}.constant(1), carried);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(op.getBody());
-  scf::YieldOp::create(b, body(op.getInductionVar(), op.getRegionIterArgs()));
-  return SmallVector<Value>(op.getResults());
+void gantry::setGrain(OpBuilder &b, int64_t work) {
+  auto func = cast<func::FuncOp>(b.getInsertionBlock()->getParentOp());
+  func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(
+                               std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1))));
 }
 
 Value gantry::flatten(ImplicitLocOpBuilder &b, Value buffer) {
@@ -401,8 +373,7 @@ void Borders::clear() {
   };
   IndexBuilder index{b};
   if (whole)
-    loop(b, index.constant(0), index.constant(whole), kPanelLanes,
-         [&](Value at) { clearLanes(at, kPanelLanes); });
+    LoopBuilder(b).loop(0, whole, kPanelLanes, [&](Value at) { clearLanes(at, kPanelLanes); });
   if (whole < length)
     clearLanes(index.constant(whole), length - whole);
 }

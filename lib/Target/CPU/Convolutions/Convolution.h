@@ -3,6 +3,7 @@
 
 #include "Machine.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Linalg/LoopBuilder.h"
 #include "gantry/Linalg/PackedConvolution.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -68,19 +69,8 @@ struct IndexBuilder {
   mlir::Value less(mlir::Value x, int64_t y) const; ///< and not below zero
 };
 
-/// A loop from `from` to `to` that carries nothing.
-void loop(mlir::ImplicitLocOpBuilder &b, mlir::Value from, mlir::Value to, int64_t step,
-          llvm::function_ref<void(mlir::Value)> body);
-/// One that carries values, which `body` gives anew.
-llvm::SmallVector<mlir::Value>
-loopWith(mlir::ImplicitLocOpBuilder &b, int64_t to, int64_t step, mlir::ValueRange carried,
-         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
-
-/// The same between two numbers that are known at run time.
-llvm::SmallVector<mlir::Value>
-loopBetween(mlir::ImplicitLocOpBuilder &b, mlir::Value from, mlir::Value to,
-            mlir::ValueRange carried,
-            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+/// How many work items a thread takes at least, each of so many multiply-adds.
+void setGrain(mlir::OpBuilder &b, int64_t work);
 
 /// The elements of a buffer without gaps, in one dimension.
 mlir::Value flatten(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer);

@@ -103,18 +103,15 @@ void Depthwise::emit() {
   int64_t rows = convolution.pixels() / columns();
   int64_t workOfRow = columns() * form.outputs * int64_t(taps.size());
   int64_t rowsOfItem = std::clamp<int64_t>(kItemWork / std::max<int64_t>(workOfRow, 1), 1, rows);
-  SmallVector<OpFoldResult> bounds{b.getIndexAttr(llvm::divideCeil(rows, rowsOfItem))};
-  auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(items.getBody());
   if (kinds.empty())
     borders.clear();
-  Value from = index.mul(items.getInductionVar(0), rowsOfItem), to = index.add(from, rowsOfItem);
-  loop(b, from, index.min(to, index.constant(rows)), 1,
-       [&](Value row) { kinds.empty() ? emitRow(row) : emitRowInBlocks(row); });
-  auto func = items->getParentOfType<func::FuncOp>();
-  func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(std::max<int64_t>(
-                               1, kThreadWork / std::max<int64_t>(rowsOfItem * workOfRow, 1))));
+  LoopBuilder loops(b);
+  loops.forItems({llvm::divideCeil(rows, rowsOfItem)}, [&](ValueRange item) {
+    Value from = index.mul(item[0], rowsOfItem), to = index.add(from, rowsOfItem);
+    loops.loop(from, index.min(to, index.constant(rows)), 1,
+               [&](Value row) { kinds.empty() ? emitRow(row) : emitRowInBlocks(row); });
+  });
+  setGrain(b, rowsOfItem * workOfRow);
 }
 
 std::pair<int64_t, int64_t> Depthwise::wholeColumns() const {
@@ -151,7 +148,7 @@ void Depthwise::emitRow(Value row) {
     return inside ? Value(arith::SelectOp::create(b, inside, at, none)) : at;
   };
   auto pixels = [&](Value from, Value to) {
-    loop(b, from, to, 1, [&](Value column) { emitPixel(row, column); });
+    LoopBuilder(b).loop(from, to, 1, [&](Value column) { emitPixel(row, column); });
   };
   Value all = index.constant(columns());
   if (tiled == first && windowRows.empty())
@@ -159,7 +156,8 @@ void Depthwise::emitRow(Value row) {
   if (first > 0 || inside)
     pixels(index.constant(0), where(first));
   Value tilesEnd = index.constant(tiled);
-  loop(b, where(first), tilesEnd, kTile, [&](Value column) { emitTile(row, column, kTile); });
+  LoopBuilder(b).loop(where(first), tilesEnd, kTile,
+                      [&](Value column) { emitTile(row, column, kTile); });
   if (tiled < columns() && windowRows.empty())
     pixels(where(tiled), all);
   else if (tiled < columns())
@@ -169,8 +167,8 @@ void Depthwise::emitRow(Value row) {
 void Depthwise::forChannels(function_ref<void(Value, Lanes)> body) {
   int64_t whole = form.outputs / kPanelLanes * kPanelLanes;
   if (whole)
-    loop(b, index.constant(0), index.constant(whole), kPanelLanes,
-         [&](Value channel) { body(channel, {0, kPanelLanes}); });
+    LoopBuilder(b).loop(0, whole, kPanelLanes,
+                        [&](Value channel) { body(channel, {0, kPanelLanes}); });
   if (whole < form.outputs)
     body(index.constant(whole), {0, form.outputs - whole});
 }
@@ -281,7 +279,7 @@ void Depthwise::emitRowInBlocks(Value row) {
   Value inside = isSmall ? isInside(start) : Value();
   auto blocks = [&](bool isWhole) {
     for (const BlocksOfRow &kind : kinds)
-      loop(b, index.constant(0), index.constant(kind.count), 1, [&](Value block) {
+      LoopBuilder(b).loop(0, kind.count, 1, [&](Value block) {
         Value first = index.add(index.mul(block, kind.pixels), kind.firstPixel);
         emitBlock(row, first, kind, isWhole);
       });
@@ -326,7 +324,7 @@ Depthwise::Sums Depthwise::addPlaces(unsigned dim, const Pixel &first, Value ima
   };
   if (!isWhole) {
     auto [from, to] = tapsInside(b, convolution, dim, first.at[dim + 1]);
-    return loopBetween(b, from, to, sums, at);
+    return LoopBuilder(b).loop(from, to, 1, sums, at);
   }
   for (int64_t place = 0; place < form.window[dim]; ++place)
     sums = at(index.constant(place), sums);

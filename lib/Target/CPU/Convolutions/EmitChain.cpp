@@ -136,22 +136,18 @@ void ChainEmitter::emit() {
   const bool isSmall = sizes.scratchBytes() == 0;
   if (!isSmall)
     makeBuffers(items);
-  SmallVector<OpFoldResult> bounds{b.getIndexAttr(items)};
-  auto all = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(all.getBody());
-  if (isSmall)
-    makeBuffers(1);
-  part = isSmall ? index.constant(0) : all.getInductionVar(0);
-  emitItem(all.getInductionVar(0));
-  auto func = all->getParentOfType<func::FuncOp>();
+  LoopBuilder(b).forItems({items}, [&](ValueRange item) {
+    if (isSmall)
+      makeBuffers(1);
+    part = isSmall ? index.constant(0) : item[0];
+    emitItem(item[0]);
+  });
   int64_t work = 0;
   for (const Convolution *each : {chain.expand ? &*chain.expand : nullptr, &chain.depthwise,
                                   chain.project ? &*chain.project : nullptr})
     if (each)
       work += each->pixels() * each->form.outputs * each->terms();
-  func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(std::max<int64_t>(
-                               1, kThreadWork / std::max<int64_t>(work / items, 1))));
+  setGrain(b, work / items);
 }
 
 void ChainEmitter::emitItem(Value item) {
@@ -160,7 +156,7 @@ void ChainEmitter::emitItem(Value item) {
   Value from = first(item), to = first(index.add(item, 1));
   if (sizes.expands)
     clearBorders();
-  loop(b, from, to, 1, [&](Value row) { emitRow(row, from); });
+  LoopBuilder(b).loop(from, to, 1, [&](Value row) { emitRow(row, from); });
 }
 
 /// Zeros in some pixels of the ring.
@@ -173,8 +169,7 @@ void ChainEmitter::clear(Value pixel, int64_t pixels) {
   };
   const int64_t length = pixels * sizes.channels, whole = length / kPanelLanes * kPanelLanes;
   if (whole)
-    loop(b, index.constant(0), index.constant(whole), kPanelLanes,
-         [&](Value at) { clearLanes(at, kPanelLanes); });
+    LoopBuilder(b).loop(0, whole, kPanelLanes, [&](Value at) { clearLanes(at, kPanelLanes); });
   if (whole < length)
     clearLanes(index.constant(whole), length - whole);
 }
@@ -182,7 +177,7 @@ void ChainEmitter::clear(Value pixel, int64_t pixels) {
 /// What is left and right of the image; nothing else writes there.
 void ChainEmitter::clearBorders() {
   const int64_t low = chain.depthwise.low[1], end = low + chain.depthwise.imageSize(1);
-  loop(b, index.constant(0), index.constant(sizes.window), 1, [&](Value row) {
+  LoopBuilder(b).loop(0, sizes.window, 1, [&](Value row) {
     Value place = placeInRing(row);
     if (low > 0)
       clear(place, low);
@@ -229,8 +224,8 @@ void ChainEmitter::emitRow(Value row, Value firstOfItem) {
         b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, firstOfItem),
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, y, index.constant(0)));
     Value known = index.add(begin, sizes.rowsKept());
-    loop(b, arith::SelectOp::create(b, starts, begin, known), end, 1,
-         [&](Value padded) { expandRow(image, padded); });
+    LoopBuilder(b).loop(arith::SelectOp::create(b, starts, begin, known), end, 1,
+                        [&](Value padded) { expandRow(image, padded); });
     for (int64_t i = 0; i < form().window[0]; ++i)
       windowRows.push_back(
           index.mul(placeInRing(index.add(begin, i * form().dilations[0])), sizes.channels));

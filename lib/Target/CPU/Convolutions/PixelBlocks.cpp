@@ -31,14 +31,9 @@ void PixelBlocks::keepSums(int64_t width) {
 }
 
 void PixelBlocks::forItems(int64_t work, function_ref<void(Value, Value)> emitItem) {
-  SmallVector<OpFoldResult> bounds{b.getIndexAttr(cut.parts), b.getIndexAttr(cut.chunks)};
-  auto items = scf::ForallOp::create(b, bounds, ValueRange(), std::nullopt);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(items.getBody());
-  emitItem(items.getInductionVar(0), items.getInductionVar(1));
-  auto func = items->getParentOfType<func::FuncOp>();
-  func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(
-                               std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1))));
+  LoopBuilder(b).forItems({cut.parts, cut.chunks},
+                          [&](ValueRange item) { emitItem(item[0], item[1]); });
+  setGrain(b, work);
 }
 
 std::pair<Value, Value> PixelBlocks::share(Value item, int64_t items, int64_t all) const {
@@ -48,7 +43,7 @@ std::pair<Value, Value> PixelBlocks::share(Value item, int64_t items, int64_t al
 
 void PixelBlocks::forColumns(std::pair<Value, Value> bands,
                              function_ref<void(Value, Value, int64_t)> emit) {
-  loop(b, bands.first, bands.second, 1, [&](Value at) { emitBand(at, emit); });
+  LoopBuilder(b).loop(bands.first, bands.second, 1, [&](Value at) { emitBand(at, emit); });
 }
 
 /// One of all panels' bands, by its number.
@@ -76,8 +71,8 @@ void PixelBlocks::emitPart(Value panel, Value column, int64_t columns,
   if (columns <= piece.columns)
     return emit(panel, column, columns);
   const int64_t whole = columns / piece.columns * piece.columns;
-  loop(b, index.constant(0), index.constant(whole), piece.columns,
-       [&](Value at) { emit(panel, index.add(column, at), piece.columns); });
+  LoopBuilder(b).loop(0, whole, piece.columns,
+                      [&](Value at) { emit(panel, index.add(column, at), piece.columns); });
   if (whole < columns)
     emit(panel, index.add(column, whole), columns - whole);
 }
@@ -126,7 +121,7 @@ SmallVector<Value> PixelBlocks::addTerms(Value panel, Value term, Value column,
   const bool prefetches = form.panel > kPanelLanes * kPanelRegisters;
   Value rowOfPanel = index.add(index.mul(panel, convolution.terms()), term);
   Value filterAt = index.add(index.mul(rowOfPanel, form.panel), column);
-  return loopWith(b, length, steps, sums, [&](Value at, ValueRange carried) {
+  return LoopBuilder(b).rounds(length, steps, sums, [&](Value at, ValueRange carried) {
     SmallVector<Value> next(carried);
     Value rowAt = index.add(filterAt, index.mul(at, form.panel));
     for (int64_t k = 0; k < steps; ++k) {
@@ -166,7 +161,7 @@ void PixelBlocks::storeByRows(ValueRange sums, ArrayRef<Lanes> lanes, Value firs
 void PixelBlocks::storeKept(ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels,
                             Value firstColumn) {
   const int64_t width = int64_t(lanes.size()) * kPanelLanes;
-  loop(b, index.constant(0), index.constant(pixels), 1, [&](Value row) {
+  LoopBuilder(b).loop(0, pixels, 1, [&](Value row) {
     Pixel pixel = pixelAt(convolution, index, index.add(firstPixel, row));
     for (Lanes part : lanes) {
       auto type = VectorType::get({widthOf(part.live)}, sumType());

@@ -210,7 +210,7 @@ void Rows::emitItem(Value panelItem, Value blockItem) {
     panel = ofPanel;
     column = from;
     lanes = lanesOf(columns);
-    loop(b, first, end, 1, [&](Value block) { emitBlock(block); });
+    LoopBuilder(b).loop(first, end, 1, [&](Value block) { emitBlock(block); });
   });
 }
 
@@ -280,7 +280,7 @@ SmallVector<Value> Rows::addPlaces(unsigned dim, const Row &row, Value imageRow,
   }
   Value start = index.add(index.mul(row.at[dim + 1], form.strides[dim]), -convolution.low[dim]);
   auto [first, end] = tapsInside(b, convolution, dim, row.at[dim + 1]);
-  return loopBetween(b, first, end, sums, [&](Value at, ValueRange carried) {
+  return LoopBuilder(b).loop(first, end, 1, sums, [&](Value at, ValueRange carried) {
     Value place = index.add(start, index.mul(at, form.dilations[dim]));
     return addPlaces(dim + 1, row, index.add(imageRow, place), index.add(tap, at), firstPixel,
                      groups, pixels, carried);
@@ -312,9 +312,9 @@ SmallVector<Value> Rows::addGroup(Value imageRow, Value tap, Value firstPixel,
   };
   if (isRun(convolution) || to - from == 1)
     return addFrom(index.constant(from), (to - from) * form.inner(), sums);
-  return loopBetween(
-      b, index.constant(from), index.constant(to), sums,
-      [&](Value at, ValueRange carried) { return addFrom(at, form.inner(), carried); });
+  return LoopBuilder(b).loop(from, to, 1, sums, [&](Value at, ValueRange carried) {
+    return addFrom(at, form.inner(), carried);
+  });
 }
 
 /// Terms `term` onwards of the panel, of the pixels' channels from `from` on.

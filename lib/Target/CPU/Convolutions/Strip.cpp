@@ -80,7 +80,7 @@ void Strip::fill(Value from, Value to) {
   const int64_t reach = (form.window[0] - 1) * form.dilations[0] + 1;
   Value end = index.add(firstSliceOf(index.add(to, -1)), reach);
   const int64_t low = convolution.low[0], ofSlice = pixelsOfSlice() * elementsOfPixel;
-  loop(b, first, end, 1, [&](Value slice) {
+  LoopBuilder(b).loop(first, end, 1, [&](Value slice) {
     Value at = index.add(index.rem(slice, size(0)), -low);
     Value target = index.mul(b.createOrFold<arith::SubIOp>(slice, first), ofSlice);
     auto inside =
@@ -108,7 +108,7 @@ void Strip::fillDim(unsigned dim, Value imageRow, Value to) {
   if (dim + 1 == convolution.form.spatial())
     copyRun(index.mul(start, elementsOfPixel), index.add(to, low * length), copied * length);
   else
-    loop(b, index.constant(0), index.constant(copied), 1, [&](Value at) {
+    LoopBuilder(b).loop(0, copied, 1, [&](Value at) {
       fillDim(dim + 1, index.add(start, at), index.add(to, index.mul(index.add(at, low), length)));
     });
   clearRun(index.add(to, (low + copied) * length), (size(dim) - low - copied) * length);
@@ -117,8 +117,7 @@ void Strip::fillDim(unsigned dim, Value imageRow, Value to) {
 void Strip::forLanes(int64_t length, function_ref<void(Value, int64_t)> body) {
   const int64_t whole = length / kPanelLanes * kPanelLanes;
   if (whole)
-    loop(b, index.constant(0), index.constant(whole), kPanelLanes,
-         [&](Value at) { body(at, kPanelLanes); });
+    LoopBuilder(b).loop(0, whole, kPanelLanes, [&](Value at) { body(at, kPanelLanes); });
   if (whole < length)
     body(index.constant(whole), length - whole);
 }

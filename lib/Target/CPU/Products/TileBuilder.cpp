@@ -80,42 +80,6 @@ Value TileBuilder::allocate(ArrayRef<int64_t> shape, Type element) {
   return memref::AllocOp::create(b, MemRefType::get(shape, element));
 }
 
-void TileBuilder::loop(Value from, Value to, function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(b, from, to, constant(1));
-  loop.getBody()->getTerminator()->erase();
-  Elements::Region inside(elements, loop.getBody());
-  body(loop.getInductionVar());
-  scf::YieldOp::create(b);
-}
-
-void TileBuilder::loop(int64_t to, function_ref<void(Value)> body) {
-  loop(constant(0), constant(to), body);
-}
-
-void TileBuilder::choose(Value condition, function_ref<void()> then,
-                         function_ref<void()> otherwise) {
-  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/true);
-  auto fill = [&](Block *block, function_ref<void()> body) {
-    block->getTerminator()->erase();
-    Elements::Region inside(elements, block);
-    body();
-    scf::YieldOp::create(b);
-  };
-  fill(branch.thenBlock(), then);
-  fill(branch.elseBlock(), otherwise);
-}
-
-void TileBuilder::forItems(ArrayRef<int64_t> sizes, function_ref<void(ValueRange)> body) {
-  SmallVector<OpFoldResult> from(sizes.size(), b.getIndexAttr(0)),
-      step(sizes.size(), b.getIndexAttr(1)), to;
-  for (int64_t size : sizes)
-    to.push_back(b.getIndexAttr(size));
-  auto items = scf::ForallOp::create(b, from, to, step, ValueRange(), std::nullopt);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(items.getTerminator());
-  body(items.getInductionVars());
-}
-
 Indices TileBuilder::loopsAt(const Product &product, ValueRange batch, Value row, Value column,
                              Value term) {
   Indices loops(linalg::GenericOp(product.op).getNumLoops());

@@ -7,6 +7,7 @@
 
 #include "gantry/Linalg/Elements.h"
 #include "gantry/Linalg/Emitter.h"
+#include "gantry/Linalg/LoopBuilder.h"
 
 namespace gantry::cpu {
 
@@ -51,12 +52,20 @@ protected:
   }
   Value allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
-  void loop(Value from, Value to, llvm::function_ref<void(Value)> body);
-  void loop(int64_t to, llvm::function_ref<void(Value)> body);
+  void loop(Value from, Value to, llvm::function_ref<void(Value)> body) {
+    LoopBuilder(b, &elements).loop(from, to, 1, body);
+  }
+  void loop(int64_t to, llvm::function_ref<void(Value)> body) {
+    LoopBuilder(b, &elements).loop(0, to, 1, body);
+  }
   void choose(Value condition, llvm::function_ref<void()> then,
-              llvm::function_ref<void()> otherwise);
+              llvm::function_ref<void()> otherwise) {
+    LoopBuilder(b, &elements).choose(condition, then, otherwise);
+  }
   /// The work items: one for each index of all of `sizes`.
-  void forItems(llvm::ArrayRef<int64_t> sizes, llvm::function_ref<void(mlir::ValueRange)> body);
+  void forItems(llvm::ArrayRef<int64_t> sizes, llvm::function_ref<void(mlir::ValueRange)> body) {
+    LoopBuilder(b).forItems(sizes, body);
+  }
 
   /// An index for each loop of `product`; those that are not given are null.
   Indices loopsAt(const Product &product, mlir::ValueRange batch, Value row, Value column,

@@ -90,7 +90,7 @@ struct Attention {
 
   /// Each thread takes every n-th of `count` numbers.
   void forMine(int64_t count, function_ref<void(Value)> emit) {
-    loop(e, launch.thread(), e.index(count), e.index(launch.threads()), emit);
+    LoopBuilder(e).loop(launch.thread(), e.index(count), e.index(launch.threads()), emit);
   }
 
   /// `tile` rows of `source` from `first` on as lines of elements; behind the end the last one.
@@ -110,8 +110,8 @@ struct Attention {
       Value row = addIndex(e, first, place[0]);
       Value isThere = e.both(e.compare(Predicate::ult, row, e.index(sizes.keys)),
                              e.compare(Predicate::ult, place[1], e.index(sizes.width)));
-      Value loaded = choose(
-          e, isThere, [&] { return e.widen(memref::LoadOp::create(e, value, at(row, place[1]))); },
+      Value loaded = LoopBuilder(e).choose(
+          isThere, [&] { return e.widen(memref::LoadOp::create(e, value, at(row, place[1]))); },
           e.number(0, f32));
       memref::StoreOp::create(e, loaded, keysOrValues, number);
     });
@@ -137,7 +137,7 @@ struct Attention {
 
   Values products() {
     Values zeros(rows * columns, e.number(0, f32));
-    return loopValues(e.index(0), e.index(sizes.depth), zeros, [&](Value d, ValueRange soFar) {
+    return LoopBuilder(e).loop(0, sizes.depth, 1, zeros, [&](Value d, ValueRange soFar) {
       Values x, y, next;
       for (int64_t i = 0; i < rows; ++i)
         x.push_back(load(queries, d, line, rowOf(i)));
@@ -212,7 +212,7 @@ struct Attention {
   //===--- Values ----------------------------------------------------------------------------===//
 
   Values addValues(ValueRange weighted) {
-    return loopValues(e.index(0), e.index(tile), weighted, [&](Value c, ValueRange soFar) {
+    return LoopBuilder(e).loop(0, tile, 1, weighted, [&](Value c, ValueRange soFar) {
       Values x, next;
       for (int64_t i = 0; i < rows; ++i)
         x.push_back(load(weights, c, line, rowOf(i)));
@@ -248,25 +248,15 @@ struct Attention {
 
   void storeRow(const State &state, int64_t i) {
     Value row = addIndex(e, firstQuery, rowOf(i));
-    onlyIf(e, e.compare(Predicate::ult, row, e.index(sizes.queries)), [&] {
+    LoopBuilder(e).onlyIf(e.compare(Predicate::ult, row, e.index(sizes.queries)), [&] {
       for (int64_t k = 0; k < elements; ++k) {
         Value column = columnOf(k);
         Value result = e.div(state.weighted[i * elements + k], state.sum[i]);
-        onlyIf(e, e.compare(Predicate::ult, column, e.index(sizes.width)), [&] {
+        LoopBuilder(e).onlyIf(e.compare(Predicate::ult, column, e.index(sizes.width)), [&] {
           memref::StoreOp::create(e, e.narrow(result, element), launch.result(0), at(row, column));
         });
       }
     });
-  }
-
-  Values loopValues(Value first, Value end, ValueRange initial,
-                    function_ref<Values(Value, ValueRange)> emit, int64_t step = 1) {
-    auto loop = scf::ForOp::create(e, first, end, e.index(step), initial);
-    OpBuilder::InsertionGuard guard(e);
-    e.setInsertionPointToEnd(loop.getBody());
-    Values next = emit(loop.getInductionVar(), loop.getRegionIterArgs());
-    scf::YieldOp::create(e, next);
-    return loop.getResults();
   }
 
   void emitAll() {
@@ -290,7 +280,7 @@ struct Attention {
     State start{Values(rows, e.lowest(f32, false)), Values(rows, zero),
                 Values(rows * elements, zero)};
     auto step = [&](Value first, ValueRange before) { return takeTile(first, before); };
-    State last = split(loopValues(e.index(0), end, start.all(), step, tile));
+    State last = split(LoopBuilder(e).loop(e.index(0), end, tile, start.all(), step));
     for (int64_t i = 0; i < rows; ++i)
       storeRow(last, i);
   }

@@ -191,13 +191,13 @@ struct CoreAttention {
     };
     constexpr int64_t mostUnrolled = 8;
     if (all > mostUnrolled * launch.threads())
-      return loop(e, launch.thread(), e.index(all), e.index(launch.threads()), copy);
+      return LoopBuilder(e).loop(launch.thread(), e.index(all), e.index(launch.threads()), copy);
     for (int64_t number = 0; number < all; number += launch.threads()) {
       Value own = addIndex(e, launch.thread(), e.index(number));
       if (number + launch.threads() <= all)
         copy(own);
       else
-        onlyIf(e, e.compare(Predicate::ult, own, e.index(all)), [&] { copy(own); });
+        LoopBuilder(e).onlyIf(e.compare(Predicate::ult, own, e.index(all)), [&] { copy(own); });
     }
   }
 
@@ -365,8 +365,8 @@ struct CoreAttention {
   Values takeTile(Value first, Value end, Value stage, ValueRange before) {
     State state{Values(before.take_front(2)), Values(before.drop_front(2))};
     Value next = addIndex(e, first, e.index(tiles.keys));
-    onlyIf(e, e.compare(Predicate::ult, next, end),
-           [&] { fillTile(next, arith::SubIOp::create(e, e.index(1), stage)); });
+    LoopBuilder(e).onlyIf(e.compare(Predicate::ult, next, end),
+                          [&] { fillTile(next, arith::SubIOp::create(e, e.index(1), stage)); });
     closeCopies(e);
     Values masks = masksOf(first);
     waitForCopies(e, 1);
@@ -385,7 +385,7 @@ struct CoreAttention {
                     weighted = ArrayRef(state.all).drop_front(4);
     for (size_t half : {0, 1}) {
       Value query = queryOf(2 * half);
-      onlyIf(e, e.compare(Predicate::ult, query, e.index(sizes.queries)), [&] {
+      LoopBuilder(e).onlyIf(e.compare(Predicate::ult, query, e.index(sizes.queries)), [&] {
         Value row = addIndex(e, mulIndex(e, matrix, sizes.queries), query);
         for (size_t i = 2 * half; i < weighted.size(); i += 4)
           for (size_t j : {i, i + 1}) {
@@ -398,7 +398,7 @@ struct CoreAttention {
             if (int64_t(i / 4 + 1) * kColumns <= sizes.width)
               write();
             else
-              onlyIf(e, e.compare(Predicate::ult, column, e.index(sizes.width)), write);
+              LoopBuilder(e).onlyIf(e.compare(Predicate::ult, column, e.index(sizes.width)), write);
           }
       });
     }
@@ -439,16 +439,13 @@ struct CoreAttention {
     closeCopies(e);
     State start{Values(2, e.lowest(f32, false)),
                 Values(size_t(4 + sizes.wholeWidth() / 2), e.number(0, f32))};
-    auto loop = scf::ForOp::create(e, zero, end, e.index(tiles.keys), start.list());
-    {
-      OpBuilder::InsertionGuard guard(e);
-      e.setInsertionPointToEnd(loop.getBody());
-      Value first = loop.getInductionVar();
+    auto take = [&](Value first, ValueRange before) {
       Value number = arith::DivUIOp::create(e, first, e.index(tiles.keys));
       Value stage = arith::RemUIOp::create(e, number, e.index(kStages));
-      scf::YieldOp::create(e, takeTile(first, end, stage, loop.getRegionIterArgs()));
-    }
-    ValueRange last = loop.getResults();
+      return takeTile(first, end, stage, before);
+    };
+    const Values all = LoopBuilder(e).loop(zero, end, tiles.keys, start.list(), take);
+    ValueRange last = all;
     store({Values(last.take_front(2)), Values(last.drop_front(2))});
   }
 };

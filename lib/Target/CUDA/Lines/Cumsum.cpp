@@ -59,21 +59,22 @@ struct Summation {
 
   void emitByThread() {
     launch.needThreads(lines.count());
-    onlyIf(e, e.compare(Predicate::ult, launch.global(), e.index(lines.count())), [&] {
+    LoopBuilder(e).onlyIf(e.compare(Predicate::ult, launch.global(), e.index(lines.count())), [&] {
       line = lines.take(e, launch.global());
-      loop(e, e.index(0), e.index(lines.length), one(), zero(),
-           [&](Value i, Value sum) { return step(i, sum); });
+      LoopBuilder(e).loop(e.index(0), e.index(lines.length), one(), zero(),
+                          [&](Value i, Value sum) { return step(i, sum); });
     });
   }
 
   /// Over this thread's neighbours from `first` on, as far as the line goes.
   Value overNeighbours(Value first, Value initial, function_ref<Value(Value, Value)> emit) {
-    return loop(e, e.index(0), e.index(kNeighbours), one(), initial, [&](Value j, Value sum) {
-      Value i = addIndex(e, first, j);
-      return choose(
-          e, e.compare(Predicate::ult, i, e.index(lines.length)), [&] { return emit(i, sum); },
-          sum);
-    });
+    return LoopBuilder(e).loop(e.index(0), e.index(kNeighbours), one(), initial,
+                               [&](Value j, Value sum) {
+                                 Value i = addIndex(e, first, j);
+                                 return LoopBuilder(e).choose(
+                                     e.compare(Predicate::ult, i, e.index(lines.length)),
+                                     [&] { return emit(i, sum); }, sum);
+                               });
   }
 
   /// Element t of `sums` becomes the sum of elements 0..t, by steps of 1, 2, 4, ...
@@ -82,8 +83,8 @@ struct Summation {
     for (int64_t distance = 1; distance < launch.threads(); distance *= 2) {
       Value mine = memref::LoadOp::create(e, sums, thread);
       Value hasOther = e.compare(Predicate::uge, thread, e.index(distance));
-      Value sum = choose(
-          e, hasOther,
+      Value sum = LoopBuilder(e).choose(
+          hasOther,
           [&] {
             Value other = e.sub(thread, e.index(distance));
             return e.add(memref::LoadOp::create(e, sums, other), mine);
@@ -101,25 +102,25 @@ struct Summation {
     Value thread = launch.thread();
     int64_t tile = launch.threads() * kNeighbours;
     line = lines.take(e, launch.block());
-    loop(e, e.index(0), e.index(lines.length), e.index(tile), zero(),
-         [&](Value start, Value soFar) {
-           Value first = addIndex(e, start, mulIndex(e, thread, kNeighbours));
-           Value own = overNeighbours(first, zero(), [&](Value i, Value sum) {
-             return e.add(sum, e.widen(memref::LoadOp::create(e, input, at(i))));
-           });
-           memref::StoreOp::create(e, own, sums, thread);
-           barrier(e);
-           sumUp(sums);
-           Value isBehind = e.compare(Predicate::ugt, thread, e.index(0));
-           Value before = choose(
-               e, isBehind,
-               [&] { return e.add(soFar, memref::LoadOp::create(e, sums, e.sub(thread, one()))); },
-               soFar);
-           overNeighbours(first, before, [&](Value i, Value sum) { return step(i, sum); });
-           Value all = memref::LoadOp::create(e, sums, e.index(launch.threads() - 1));
-           barrier(e); // before the next tile's sums
-           return e.add(soFar, all);
-         });
+    LoopBuilder(e).loop(
+        e.index(0), e.index(lines.length), e.index(tile), zero(), [&](Value start, Value soFar) {
+          Value first = addIndex(e, start, mulIndex(e, thread, kNeighbours));
+          Value own = overNeighbours(first, zero(), [&](Value i, Value sum) {
+            return e.add(sum, e.widen(memref::LoadOp::create(e, input, at(i))));
+          });
+          memref::StoreOp::create(e, own, sums, thread);
+          barrier(e);
+          sumUp(sums);
+          Value isBehind = e.compare(Predicate::ugt, thread, e.index(0));
+          Value before = LoopBuilder(e).choose(
+              isBehind,
+              [&] { return e.add(soFar, memref::LoadOp::create(e, sums, e.sub(thread, one()))); },
+              soFar);
+          overNeighbours(first, before, [&](Value i, Value sum) { return step(i, sum); });
+          Value all = memref::LoadOp::create(e, sums, e.index(launch.threads() - 1));
+          barrier(e); // before the next tile's sums
+          return e.add(soFar, all);
+        });
   }
 };
 } // namespace

@@ -41,39 +41,4 @@ Indices Lines::take(Emitter &e, Value number) const {
   return at;
 }
 
-void gantry::gpu::onlyIf(Emitter &e, Value condition, function_ref<void()> emit) {
-  auto branch = scf::IfOp::create(e, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(e);
-  e.setInsertionPoint(branch.thenBlock()->getTerminator());
-  emit();
-}
-
-void gantry::gpu::loop(Emitter &e, Value first, Value end, Value step,
-                       function_ref<void(Value)> emit) {
-  auto loop = scf::ForOp::create(e, first, end, step);
-  OpBuilder::InsertionGuard guard(e);
-  e.setInsertionPoint(loop.getBody()->getTerminator());
-  emit(loop.getInductionVar());
-}
-
-Value gantry::gpu::loop(Emitter &e, Value first, Value end, Value step, Value initial,
-                        function_ref<Value(Value, Value)> emit) {
-  auto loop = scf::ForOp::create(e, first, end, step, initial);
-  OpBuilder::InsertionGuard guard(e);
-  e.setInsertionPointToEnd(loop.getBody());
-  scf::YieldOp::create(e, emit(loop.getInductionVar(), loop.getRegionIterArg(0)));
-  return loop.getResult(0);
-}
-
-Value gantry::gpu::choose(Emitter &e, Value condition, function_ref<Value()> then,
-                          Value otherwise) {
-  auto branch = scf::IfOp::create(e, otherwise.getType(), condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(e);
-  e.setInsertionPointToEnd(branch.thenBlock());
-  scf::YieldOp::create(e, then());
-  e.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(e, otherwise);
-  return branch.getResult(0);
-}
-
 void gantry::gpu::barrier(Emitter &e) { ::mlir::gpu::BarrierOp::create(e); }

@@ -8,6 +8,7 @@
 #include "Launch.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Linalg/Emitter.h"
+#include "gantry/Linalg/LoopBuilder.h"
 
 namespace gantry::gpu {
 
@@ -59,14 +60,6 @@ struct Lines {
   }
 };
 
-void onlyIf(Emitter &e, Value condition, llvm::function_ref<void()> emit);
-/// For `first`, `first + step`, ... below `end`.
-void loop(Emitter &e, Value first, Value end, Value step, llvm::function_ref<void(Value)> emit);
-/// As `loop`, each round giving what the next one gets.
-Value loop(Emitter &e, Value first, Value end, Value step, Value initial,
-           llvm::function_ref<Value(Value, Value)> emit);
-/// `then` gives where the condition holds, else `otherwise`.
-Value choose(Emitter &e, Value condition, llvm::function_ref<Value()> then, Value otherwise);
 void barrier(Emitter &e);
 
 } // namespace gantry::gpu

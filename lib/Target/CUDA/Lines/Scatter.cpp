@@ -51,7 +51,7 @@ struct Scatter {
     numbers[axis] = owners;
     int64_t count = ShapedType::getNumElements(numbers);
     launch.needThreads(count);
-    onlyIf(e, e.compare(Predicate::ult, launch.global(), e.index(count)), [&] {
+    LoopBuilder(e).onlyIf(e.compare(Predicate::ult, launch.global(), e.index(count)), [&] {
       Indices at = delinearize(e, launch.global(), numbers);
       first = at[axis];
       emit(at);
@@ -59,7 +59,7 @@ struct Scatter {
   }
 
   void copy(function_ref<Indices(Value)> place) {
-    loop(e, first, e.index(length), e.index(owners), [&](Value i) {
+    LoopBuilder(e).loop(first, e.index(length), e.index(owners), [&](Value i) {
       Indices at = place(i);
       memref::StoreOp::create(e, memref::LoadOp::create(e, input, at), output, at);
     });
@@ -68,7 +68,7 @@ struct Scatter {
   /// Update `u` is for element `i` of the line and is read by `update` when it is this thread's.
   void apply(Value i, function_ref<Value()> update, function_ref<Indices(Value)> place) {
     Value owner = arith::AndIOp::create(e, i, e.index(owners - 1));
-    onlyIf(e, e.compare(Predicate::eq, owner, first), [&] {
+    LoopBuilder(e).onlyIf(e.compare(Predicate::eq, owner, first), [&] {
       Indices at = place(i);
       Value value = update();
       if (reduction != ScatterReduction::None)
@@ -79,7 +79,7 @@ struct Scatter {
 
   void forUpdates(function_ref<void(Value)> emit) {
     if (updates > 0)
-      loop(e, e.index(0), e.index(updates), e.index(1), emit);
+      LoopBuilder(e).loop(e.index(0), e.index(updates), e.index(1), emit);
   }
 };
 } // namespace
@@ -128,7 +128,7 @@ void gantry::gpu::emit(ScatterElementsOp op, Launch &launch) {
         isUpdated = isUpdated ? e.both(isUpdated, inside) : inside;
       }
     if (isUpdated)
-      onlyIf(e, isUpdated, applyAll);
+      LoopBuilder(e).onlyIf(isUpdated, applyAll);
     else
       applyAll();
   });

@@ -77,7 +77,7 @@ struct Selection {
 
   /// For i = 0 .. count - 1, by the block's threads in turns.
   void forMine(int64_t count, function_ref<void(Value)> emit) {
-    loop(e, launch.thread(), e.index(count), e.index(launch.threads()), emit);
+    LoopBuilder(e).loop(launch.thread(), e.index(count), e.index(launch.threads()), emit);
   }
 
   /// No element of a row comes behind this value.
@@ -95,9 +95,8 @@ struct Selection {
   /// Entry `place` becomes element `i` of the row.
   void fetch(Value i, Value place) {
     Value inside = e.compare(Predicate::ult, i, e.index(lines.length));
-    Value value = choose(
-        e, inside,
-        [&]() -> Value { return memref::LoadOp::create(e, input, lines.element(line, i)); },
+    Value value = LoopBuilder(e).choose(
+        inside, [&]() -> Value { return memref::LoadOp::create(e, input, lines.element(line, i)); },
         worst());
     store({value, arith::IndexCastOp::create(e, number, i)}, place);
   }
@@ -119,7 +118,7 @@ struct Selection {
         Value isTurned = e.compare(Predicate::ne, bit, e.index(0));
         swaps = arith::XOrIOp::create(e, swaps, isTurned);
       }
-      onlyIf(e, swaps, [&] {
+      LoopBuilder(e).onlyIf(swaps, [&] {
         store(y, first);
         store(x, second);
       });
@@ -131,15 +130,16 @@ struct Selection {
   /// way round, best first.
   void merge(Value start) {
     int64_t last = llvm::Log2_64(uint64_t(way.entries)) - 1;
-    loop(e, e.index(0), e.index(last + 1), e.index(1),
-         [&](Value round) { compareAll(start, e.sub(e.index(last), round), Value()); });
+    LoopBuilder(e).loop(0, last + 1, 1, [&](Value round) {
+      compareAll(start, e.sub(e.index(last), round), Value());
+    });
   }
 
   /// Runs of 2, 4, ... entries from `start` on are sorted, best and worst first in turns.
   void sort(Value start) {
     int64_t exponents = llvm::Log2_64(uint64_t(way.entries));
-    loop(e, e.index(1), e.index(exponents + 1), e.index(1), [&](Value run) {
-      loop(e, e.index(0), run, e.index(1), [&](Value round) {
+    LoopBuilder(e).loop(1, exponents + 1, 1, [&](Value run) {
+      LoopBuilder(e).loop(e.index(0), run, e.index(1), [&](Value round) {
         Value exponent = e.sub(e.sub(run, e.index(1)), round);
         compareAll(start, exponent, run);
       });
@@ -156,13 +156,13 @@ struct Selection {
     Value tile = e.index(way.entries), zero = e.index(0);
     // Nothing is kept at first.
     forMine(way.entries, [&](Value i) { fetch(e.add(i, e.index(lines.length)), i); });
-    loop(e, zero, e.index(lines.length), tile, [&](Value start) {
+    LoopBuilder(e).loop(zero, e.index(lines.length), tile, [&](Value start) {
       forMine(way.entries, [&](Value i) { fetch(e.add(start, i), e.add(tile, i)); });
       barrier(e);
       sort(tile);
       forMine(way.entries, [&](Value i) {
         Entry kept = load(i), other = load(e.sub(e.index(2 * way.entries - 1), i));
-        onlyIf(e, isBefore(other, kept), [&] { store(other, i); });
+        LoopBuilder(e).onlyIf(isBefore(other, kept), [&] { store(other, i); });
       });
       barrier(e);
       merge(zero);
@@ -198,7 +198,7 @@ struct Selection {
     indices = launch.allocate(entries, number, blocks);
     if (blocks == rows)
       return emitRow(launch.block());
-    loop(e, launch.block(), e.index(rows), e.index(blocks), [&](Value row) {
+    LoopBuilder(e).loop(launch.block(), e.index(rows), e.index(blocks), [&](Value row) {
       emitRow(row);
       barrier(e); // before the entries are those of the next row
     });

@@ -105,7 +105,7 @@ void AttentionWay<Products>::forTiles(KernelEmitter &kernel, const Product &prod
     place.column = indexConstant(b, 0);
     return products.emit(kernel, product, tile, place, store);
   }
-  kernel.loop(indexConstant(b, 0), across, 1, [&](Value number) {
+  kernel.loops().loop(0, across, 1, [&](Value number) {
     place.column = mulIndex(b, number, tile.columns);
     products.emit(kernel, product, tile, place, store);
     kernel.launch().barrier(); // before the next tile is read into the same memory
@@ -154,7 +154,7 @@ void AttentionWay<Products>::computeWeights(KernelEmitter &kernel) {
   if (teams > count)
     return emitRow(arith::MinUIOp::create(b, own, indexConstant(b, count - 1)),
                    isBelow(b, own, count));
-  kernel.loop(indexConstant(b, 0), count, teams, [&](Value first) {
+  kernel.loops().loop(0, count, teams, [&](Value first) {
     emitRow(addIndex(b, first, own), Value());
     if (lanes > kWarp)
       launch.barrier(); // before the next sums meet in the same memory

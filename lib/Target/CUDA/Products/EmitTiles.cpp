@@ -148,12 +148,9 @@ SmallVector<Value> TileEmitter::multiply(ValueRange sums, Value stageOfLeft, Val
   };
   if (together == terms)
     return run(sums, first);
-  auto loop = scf::ForOp::create(b, indexConstant(b, 0), indexConstant(b, terms),
-                                 indexConstant(b, together), sums);
-  Elements::Region inside(elements, loop.getBody());
-  scf::YieldOp::create(b,
-                       run(loop.getRegionIterArgs(), addIndex(b, first, loop.getInductionVar())));
-  return loop.getResults();
+  return LoopBuilder(b, &elements).loop(0, terms, together, sums, [&](Value i, ValueRange soFar) {
+    return run(soFar, addIndex(b, first, i));
+  });
 }
 
 /// Where lane `lane` of the first warp has its first element of a side, and which terms.

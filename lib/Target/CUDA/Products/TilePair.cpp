@@ -95,19 +95,16 @@ SmallVector<Value> TilePair::addUpInStages(ValueRange zeros, Multiply multiply) 
     kernel.launch().barrier();
     return multiply(zeros, zero, zero);
   }
-  auto loop = scf::ForOp::create(b, zero, indexConstant(b, rounds()), indexConstant(b, 1), zeros);
-  Elements::Region inside(kernel.elements(), loop.getBody());
-  Value round = loop.getInductionVar(), next = addIndex(b, round, indexConstant(b, ahead));
-  Value stages = indexConstant(b, count), now = arith::RemUIOp::create(b, round, stages);
-  waitForCopies(b, ahead - 1);
-  kernel.launch().barrier();
-  kernel.onlyIf(isBelow(b, next, rounds()),
-                [&] { copy(next, arith::RemUIOp::create(b, next, stages)); });
-  closeCopies(b);
-  SmallVector<Value> sums = multiply(loop.getRegionIterArgs(), mulIndex(b, now, left.stageSize()),
-                                     mulIndex(b, now, right.stageSize()));
-  scf::YieldOp::create(b, sums);
-  return loop.getResults();
+  return kernel.loops().loop(0, rounds(), 1, zeros, [&](Value round, ValueRange soFar) {
+    Value next = addIndex(b, round, indexConstant(b, ahead));
+    Value stages = indexConstant(b, count), now = arith::RemUIOp::create(b, round, stages);
+    waitForCopies(b, ahead - 1);
+    kernel.launch().barrier();
+    kernel.onlyIf(isBelow(b, next, rounds()),
+                  [&] { copy(next, arith::RemUIOp::create(b, next, stages)); });
+    closeCopies(b);
+    return multiply(soFar, mulIndex(b, now, left.stageSize()), mulIndex(b, now, right.stageSize()));
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,21 +125,19 @@ SmallVector<Value> TilePair::addUp(const Layout &ofLeft, const Layout &ofRight, 
   if (left.stages == 1)
     return multiply(zeros, zero, zero);
 
-  auto loop = scf::ForOp::create(b, zero, indexConstant(b, rounds()), indexConstant(b, 1), zeros);
-  Elements::Region inside(kernel.elements(), loop.getBody());
-  Value round = loop.getInductionVar();
-  Value two = indexConstant(b, 2), next = addIndex(b, round, indexConstant(b, 1));
-  Value now = arith::RemUIOp::create(b, round, two), later = arith::RemUIOp::create(b, next, two);
-  Value isMore = isBelow(b, next, rounds()), term = mulIndex(b, next, sizes.terms);
-  SmallVector<Value> loadedLeft = fillLeft.load(term, isMore);
-  SmallVector<Value> loadedRight = fillRight.load(term, isMore);
-  SmallVector<Value> sums = multiply(loop.getRegionIterArgs(), mulIndex(b, now, left.stageSize()),
-                                     mulIndex(b, now, right.stageSize()));
-  kernel.onlyIf(isMore, [&] {
-    fillLeft.store(loadedLeft, left, mulIndex(b, later, left.stageSize()));
-    fillRight.store(loadedRight, right, mulIndex(b, later, right.stageSize()));
+  return kernel.loops().loop(0, rounds(), 1, zeros, [&](Value round, ValueRange soFar) {
+    Value two = indexConstant(b, 2), next = addIndex(b, round, indexConstant(b, 1));
+    Value now = arith::RemUIOp::create(b, round, two), later = arith::RemUIOp::create(b, next, two);
+    Value isMore = isBelow(b, next, rounds()), term = mulIndex(b, next, sizes.terms);
+    SmallVector<Value> loadedLeft = fillLeft.load(term, isMore);
+    SmallVector<Value> loadedRight = fillRight.load(term, isMore);
+    SmallVector<Value> sums =
+        multiply(soFar, mulIndex(b, now, left.stageSize()), mulIndex(b, now, right.stageSize()));
+    kernel.onlyIf(isMore, [&] {
+      fillLeft.store(loadedLeft, left, mulIndex(b, later, left.stageSize()));
+      fillRight.store(loadedRight, right, mulIndex(b, later, right.stageSize()));
+    });
+    kernel.launch().barrier();
+    return sums;
   });
-  kernel.launch().barrier();
-  scf::YieldOp::create(b, sums);
-  return loop.getResults();
 }

@@ -74,7 +74,8 @@ void ElementsWay::emitRun(KernelEmitter &kernel, Value first, int64_t values, Va
 
 /// What is left behind the last whole run.
 void ElementsWay::emitRest(KernelEmitter &kernel, Value first) {
-  kernel.loop(first, output.count(), 1, [&](Value number) { emitRun(kernel, number, 1, {}); });
+  kernel.loops().loop(first, output.count(), 1,
+                      [&](Value number) { emitRun(kernel, number, 1, {}); });
 }
 
 void ElementsWay::emit(KernelEmitter &kernel) {

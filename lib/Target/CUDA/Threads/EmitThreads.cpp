@@ -180,30 +180,13 @@ void KernelEmitter::keepInPlace() {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-void KernelEmitter::onlyIf(Value condition, function_ref<void()> emit) {
-  auto branch = scf::IfOp::create(builder(), condition, /*withElseRegion=*/false);
-  branch.thenBlock()->getTerminator()->erase();
-  Elements::Region inside(elements(), branch.thenBlock());
-  emit();
-  scf::YieldOp::create(builder());
-}
-
-void KernelEmitter::loop(Value first, int64_t end, int64_t step, function_ref<void(Value)> emit) {
-  ImplicitLocOpBuilder &b = builder();
-  auto loop = scf::ForOp::create(b, first, indexConstant(b, end), indexConstant(b, step));
-  loop.getBody()->getTerminator()->erase();
-  Elements::Region inside(elements(), loop.getBody());
-  emit(loop.getInductionVar());
-  scf::YieldOp::create(b);
-}
-
 void KernelEmitter::forMine(int64_t count, function_ref<void(Value)> emit) {
   ImplicitLocOpBuilder &b = builder();
   Value thread = launch().thread();
   if (count == launch().threads())
     return emit(thread);
   if (count > launch().threads())
-    return loop(thread, count, launch().threads(), emit);
+    return loops().loop(thread, count, launch().threads(), emit);
   onlyIf(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, thread, indexConstant(b, count)),
          [&] { emit(thread); });
 }

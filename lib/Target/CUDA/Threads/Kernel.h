@@ -9,6 +9,7 @@
 
 #include "Launch.h"
 #include "Sharing.h"
+#include "gantry/Linalg/LoopBuilder.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -73,9 +74,8 @@ public:
   bool hasOneOutput() const { return outputs.size() == 1; }
 
   /// A body that runs where the condition holds.
-  void onlyIf(Value condition, llvm::function_ref<void()> emit);
-  /// A body for `first` <= i < `end` in steps.
-  void loop(Value first, int64_t end, int64_t step, llvm::function_ref<void(Value)> emit);
+  void onlyIf(Value condition, llvm::function_ref<void()> emit) { loops().onlyIf(condition, emit); }
+  LoopBuilder loops() { return LoopBuilder(builder(), &*theElements); }
   /// The body for 0 <= i < count, by this thread and those of its block in turns.
   void forMine(int64_t count, llvm::function_ref<void(Value)> emit);
 

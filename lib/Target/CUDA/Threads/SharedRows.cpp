@@ -71,7 +71,7 @@ void SharedRowsWay::addUpInTeams(KernelEmitter &kernel, linalg::GenericOp op, in
         memref::StoreOp::create(b, sum, store, mine);
     });
   };
-  kernel.loop(indexConstant(b, 0), count, teams, [&](Value first) {
+  kernel.loops().loop(0, count, teams, [&](Value first) {
     Value number = addIndex(b, first, own);
     if (order.lanes > kWarp) {
       addOne(number);

@@ -79,17 +79,12 @@ SmallVector<Value> Share::rounds(int64_t begin, int64_t end, int64_t together, V
   ImplicitLocOpBuilder &b = kernel.builder();
   if (begin == end)
     return SmallVector<Value>(first);
-  auto loop = scf::ForOp::create(b, indexConstant(b, begin), indexConstant(b, end),
-                                 indexConstant(b, together), first);
-  // A loop without values has its end already.
-  if (first.empty())
-    loop.getBody()->getTerminator()->erase();
-  Elements::Region inside(kernel.elements(), loop.getBody());
-  SmallVector<Value> values(loop.getRegionIterArgs());
-  for (int64_t i = 0; i < together; ++i)
-    values = body(make(addIndex(b, loop.getInductionVar(), indexConstant(b, i))), values);
-  scf::YieldOp::create(b, values);
-  return SmallVector<Value>(loop.getResults());
+  return kernel.loops().loop(begin, end, together, first, [&](Value round, ValueRange carried) {
+    SmallVector<Value> values(carried);
+    for (int64_t i = 0; i < together; ++i)
+      values = body(make(addIndex(b, round, indexConstant(b, i))), values);
+    return values;
+  });
 }
 
 //===----------------------------------------------------------------------===//
