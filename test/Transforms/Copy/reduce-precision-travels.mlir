@@ -13,7 +13,7 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1]>} {
   // COMPILED: %[[N:.*]] = gantry.cast %{{.*}} : (tensor<4x8xf32>) -> tensor<4x8xbf16>
   // COMPILED-NEXT: gantry.copy %[[N]] to "{{.*}}GPU:1"
   // 4 x 8 numbers of two bytes in the place of four.
-  // LEDGER: 64 B
+  // LEDGER: 1 copy per run, 64 bytes (d2d 1)
   // CHECK-LABEL: func.func @travels(
   // CHECK: %[[A:.*]] = gantry.relu
   // CHECK-NEXT: %[[N:.*]] = gantry.cast %[[A]] {gantry.device = #gantry.device<"{{.*}}GPU:0">, gantry.name = "product/left"{{.*}}} : (tensor<4x8xf32>) -> tensor<4x8xbf16>

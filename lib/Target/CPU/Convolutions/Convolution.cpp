@@ -246,10 +246,10 @@ Value IndexBuilder::less(Value x, int64_t y) const {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, constant(y));
 }
 
-void gantry::setGrain(OpBuilder &b, int64_t work) {
+void gantry::setGrain(OpBuilder &b, int64_t work, int64_t least) {
   auto func = cast<func::FuncOp>(b.getInsertionBlock()->getParentOp());
   func->setAttr(kWorkAttr, WorkAttr::of(func).withGrain(
-                               std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1))));
+                               std::max<int64_t>(1, least / std::max<int64_t>(work, 1))));
 }
 
 Value gantry::flatten(ImplicitLocOpBuilder &b, Value buffer) {

@@ -69,8 +69,8 @@ struct IndexBuilder {
   mlir::Value less(mlir::Value x, int64_t y) const; ///< and not below zero
 };
 
-/// How many work items a thread takes at least, each of so many multiply-adds.
-void setGrain(mlir::OpBuilder &b, int64_t work);
+/// A thread takes work items of `work` multiply-adds until it has `least`.
+void setGrain(mlir::OpBuilder &b, int64_t work, int64_t least);
 
 /// The elements of a buffer without gaps, in one dimension.
 mlir::Value flatten(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer);

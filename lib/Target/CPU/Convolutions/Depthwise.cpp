@@ -106,12 +106,12 @@ void Depthwise::emit() {
   if (kinds.empty())
     borders.clear();
   LoopBuilder loops(b);
-  loops.forItems({llvm::divideCeil(rows, rowsOfItem)}, [&](ValueRange item) {
+  loops.forItems({int64_t(llvm::divideCeil(rows, rowsOfItem))}, [&](ValueRange item) {
     Value from = index.mul(item[0], rowsOfItem), to = index.add(from, rowsOfItem);
     loops.loop(from, index.min(to, index.constant(rows)), 1,
                [&](Value row) { kinds.empty() ? emitRow(row) : emitRowInBlocks(row); });
   });
-  setGrain(b, rowsOfItem * workOfRow);
+  setGrain(b, rowsOfItem * workOfRow, kThreadWork);
 }
 
 std::pair<int64_t, int64_t> Depthwise::wholeColumns() const {

@@ -147,7 +147,7 @@ void ChainEmitter::emit() {
                                   chain.project ? &*chain.project : nullptr})
     if (each)
       work += each->pixels() * each->form.outputs * each->terms();
-  setGrain(b, work / items);
+  setGrain(b, work / items, kThreadWork);
 }
 
 void ChainEmitter::emitItem(Value item) {

@@ -33,7 +33,7 @@ void PixelBlocks::keepSums(int64_t width) {
 void PixelBlocks::forItems(int64_t work, function_ref<void(Value, Value)> emitItem) {
   LoopBuilder(b).forItems({cut.parts, cut.chunks},
                           [&](ValueRange item) { emitItem(item[0], item[1]); });
-  setGrain(b, work);
+  setGrain(b, work, kThreadWork);
 }
 
 std::pair<Value, Value> PixelBlocks::share(Value item, int64_t items, int64_t all) const {
