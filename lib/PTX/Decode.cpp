@@ -172,7 +172,7 @@ Slot Decoder::constantSlot(unsigned bytes, uint64_t value) {
   return entry->second;
 }
 
-Slot Decoder::specialSlot(std::string_view name, unsigned bytes) {
+static std::optional<Special> specialOf(std::string_view name) {
   static const std::map<std::string_view, Special> names = {
       {"%tid.x", Special::tidX},
       {"%tid.y", Special::tidY},
@@ -222,11 +222,16 @@ Slot Decoder::specialSlot(std::string_view name, unsigned bytes) {
       {"%globaltimer_hi", Special::zero},
   };
   auto found = names.find(name);
-  if (found == names.end()) {
+  return found == names.end() ? std::nullopt : std::optional(found->second);
+}
+
+Slot Decoder::specialSlot(std::string_view name, unsigned bytes) {
+  const std::optional<Special> found = specialOf(name);
+  if (!found) {
     fail("special register '" + printable(name) + "' is not supported");
     return {0, uint8_t(bytes)};
   }
-  Special special = found->second;
+  const Special special = *found;
   bytes = std::max(2u, bytes);
   if (special >= Special::clock) {
     Slot slot = allocate(bytes);

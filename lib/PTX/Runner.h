@@ -202,6 +202,10 @@ private:
   // RunnerMatrix.cpp
   void moveMatrices(Warp &warp, const MatrixDetail &detail, const Addresses &addresses, bool store);
   void loadMatrix(Warp &warp, const Op &op, uint32_t exec, bool store);
+  void loadFragment(Warp &warp, const Op &op, uint32_t exec, bool store);
+  void moveGoodRows(Warp &warp, const MatrixDetail &detail, const Addresses &addresses,
+                    uint32_t good, bool store);
+  void countFragment(std::vector<uint64_t> &all, unsigned width, Space space, bool store);
   void multiplyMatrices(Warp &warp, const Op &op, uint32_t exec);
 
   template <class T>

@@ -191,53 +191,87 @@ void Runner::moveMatrices(Warp &warp, const MatrixDetail &detail, const Addresse
   }
 }
 
+/// What lanes hold of matrices, one by one: of rows whose place is not good nothing moves.
+void Runner::moveGoodRows(Warp &warp, const MatrixDetail &detail, const Addresses &addresses,
+                          uint32_t good, bool store) {
+  for (unsigned i = 0; i < detail.matrices; ++i)
+    for (unsigned lane = 0; lane < warpSize; ++lane) {
+      uint64_t word = store ? readLane(warp, detail.regs[i], lane) : 0;
+      for (unsigned j = 0; j < 2; ++j) {
+        unsigned row = lane / 4, column = lane % 4 * 2 + j;
+        if (detail.transposed)
+          std::swap(row, column);
+        unsigned owner = i * 8 + row;
+        if (!(good >> owner & 1))
+          continue;
+        char *at = reinterpret_cast<char *>(addresses.at[owner]) + column * 2;
+        uint16_t value = uint16_t(word >> (16 * j));
+        if (store)
+          std::memcpy(at, &value, 2);
+        else
+          std::memcpy(&value, at, 2);
+        if (!store)
+          word |= uint64_t(value) << (16 * j);
+      }
+      if (!store)
+        writeLane(warp, detail.regs[i], lane, word);
+    }
+}
+
 void Runner::loadMatrix(Warp &warp, const Op &op, uint32_t exec, bool store) {
   const MatrixDetail &detail = program.matrices[op.detail];
   const Access &access = detail.access;
   uint64_t cache = uint64_t(&op - program.ops.data());
   Addresses addresses;
-  if (!detail.wmma) {
-    // Row r of matrix i is where lane 8i + r says.
-    uint32_t lanes = detail.matrices == 4 ? allLanes : (1u << (8 * detail.matrices)) - 1;
-    if (access.space == Space::shared) {
-      locate(warp, access, lanes, matrixPatterns[op.detail], addresses);
-    } else {
-      computeAddresses(warp, access, exec, addresses);
-      for (uint64_t &at : addresses.at)
-        at &= ~windowMask;
-      addresses.summarised(compute.summarise(addresses.at, lanes, 16));
-    }
-    countShared(store ? counts.sharedStore : counts.sharedLoad, addresses, lanes, 16);
-    // The bytes come from other lanes' registers: two that write the same are told apart by
-    // nothing.
-    uint32_t good =
-        resolve(warp, op, access, Space::shared, lanes, addresses, store, !store, cache);
-    if (good == lanes)
-      return moveMatrices(warp, detail, addresses, store);
-    for (unsigned i = 0; i < detail.matrices; ++i)
-      for (unsigned lane = 0; lane < warpSize; ++lane) {
-        uint64_t word = store ? readLane(warp, detail.regs[i], lane) : 0;
-        for (unsigned j = 0; j < 2; ++j) {
-          unsigned row = lane / 4, column = lane % 4 * 2 + j;
-          if (detail.transposed)
-            std::swap(row, column);
-          unsigned owner = i * 8 + row;
-          if (!(good >> owner & 1))
-            continue;
-          char *at = reinterpret_cast<char *>(addresses.at[owner]) + column * 2;
-          uint16_t value = uint16_t(word >> (16 * j));
-          if (store)
-            std::memcpy(at, &value, 2);
-          else
-            std::memcpy(&value, at, 2);
-          if (!store)
-            word |= uint64_t(value) << (16 * j);
-        }
-        if (!store)
-          writeLane(warp, detail.regs[i], lane, word);
-      }
-    return;
+  if (detail.wmma)
+    return loadFragment(warp, op, exec, store);
+  // Row r of matrix i is where lane 8i + r says.
+  uint32_t lanes = detail.matrices == 4 ? allLanes : (1u << (8 * detail.matrices)) - 1;
+  if (access.space == Space::shared) {
+    locate(warp, access, lanes, matrixPatterns[op.detail], addresses);
+  } else {
+    computeAddresses(warp, access, exec, addresses);
+    for (uint64_t &at : addresses.at)
+      at &= ~windowMask;
+    addresses.summarised(compute.summarise(addresses.at, lanes, 16));
   }
+  countShared(store ? counts.sharedStore : counts.sharedLoad, addresses, lanes, 16);
+  // The bytes come from other lanes' registers: two that write the same are told apart by
+  // nothing.
+  uint32_t good = resolve(warp, op, access, Space::shared, lanes, addresses, store, !store, cache);
+  if (good == lanes)
+    return moveMatrices(warp, detail, addresses, store);
+  moveGoodRows(warp, detail, addresses, good, store);
+}
+
+/// Bytes that a fragment asks for, each once.
+void Runner::countFragment(std::vector<uint64_t> &all, unsigned width, Space space, bool store) {
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  uint64_t least = (all.size() * width + 31) / 32, words = 0, sectors = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    sectors += i == 0 || all[i] >> 5 != all[i - 1] >> 5;
+    words += i == 0 || all[i] >> 2 != all[i - 1] >> 2;
+  }
+  if (space == Space::global) {
+    Counts::Global &count = store ? counts.globalStore : counts.globalLoad;
+    ++count.requests;
+    count.bytes += all.size() * width;
+    count.sectors += sectors;
+    count.leastSectors += least;
+  } else if (space == Space::shared) {
+    Counts::Shared &count = store ? counts.sharedStore : counts.sharedLoad;
+    ++count.requests;
+    count.wavefronts += (words + 31) / 32;
+    count.leastWavefronts += (words + 31) / 32;
+  }
+}
+
+void Runner::loadFragment(Warp &warp, const Op &op, uint32_t exec, bool store) {
+  const MatrixDetail &detail = program.matrices[op.detail];
+  const Access &access = detail.access;
+  uint64_t cache = uint64_t(&op - program.ops.data());
+  Addresses addresses;
   computeAddresses(warp, access, exec, addresses);
   // wmma: element by element of the fragment, counted as one request.
   bySpace(access, exec, addresses, [&](Space space, uint32_t lanes, Addresses &base) {
@@ -277,24 +311,6 @@ void Runner::loadMatrix(Warp &warp, const Op &op, uint32_t exec, bool store) {
         for (unsigned lane = 0; lane < warpSize; ++lane)
           writeLane(warp, detail.regs[reg], lane, words[lane]);
     }
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    uint64_t least = (all.size() * width + 31) / 32, words = 0, sectors = 0;
-    for (size_t i = 0; i < all.size(); ++i) {
-      sectors += i == 0 || all[i] >> 5 != all[i - 1] >> 5;
-      words += i == 0 || all[i] >> 2 != all[i - 1] >> 2;
-    }
-    if (space == Space::global) {
-      Counts::Global &count = store ? counts.globalStore : counts.globalLoad;
-      ++count.requests;
-      count.bytes += all.size() * width;
-      count.sectors += sectors;
-      count.leastSectors += least;
-    } else if (space == Space::shared) {
-      Counts::Shared &count = store ? counts.sharedStore : counts.sharedLoad;
-      ++count.requests;
-      count.wavefronts += (words + 31) / 32;
-      count.leastWavefronts += (words + 31) / 32;
-    }
+    countFragment(all, width, space, store);
   });
 }

@@ -12,13 +12,29 @@ using namespace gantry::ptx;
 
 namespace {
 
-/// Calls `read` and `write` with the slots of an op.
 template <class Read, class Write>
-void slotsOf(const Program &program, const Op &op, Read read, Write write) {
+void slotsOfMatrices(const MatrixDetail &detail, OpKind kind, Read read, Write write) {
   auto readAll = [&](const std::vector<Slot> &slots) {
     for (const Slot &slot : slots)
       read(slot.offset);
   };
+  if (kind == OpKind::multiplyMatrices) {
+    readAll(detail.aRegs);
+    readAll(detail.bRegs);
+    readAll(detail.cRegs);
+    for (const Slot &slot : detail.dRegs)
+      write(slot.offset);
+    return;
+  }
+  read(detail.access.base.offset);
+  read(detail.stride.offset);
+  for (const Slot &slot : detail.regs)
+    kind == OpKind::loadMatrix ? write(slot.offset) : read(slot.offset);
+}
+
+/// Calls `read` and `write` with the slots of an op.
+template <class Read, class Write>
+void slotsOf(const Program &program, const Op &op, Read read, Write write) {
   read(op.guard);
   switch (op.kind) {
   case OpKind::load:
@@ -71,19 +87,7 @@ void slotsOf(const Program &program, const Op &op, Read read, Write write) {
   case OpKind::loadMatrix:
   case OpKind::storeMatrix:
   case OpKind::multiplyMatrices: {
-    const MatrixDetail &detail = program.matrices[op.detail];
-    if (op.kind == OpKind::multiplyMatrices) {
-      readAll(detail.aRegs);
-      readAll(detail.bRegs);
-      readAll(detail.cRegs);
-      for (const Slot &slot : detail.dRegs)
-        write(slot.offset);
-      return;
-    }
-    read(detail.access.base.offset);
-    read(detail.stride.offset);
-    for (const Slot &slot : detail.regs)
-      op.kind == OpKind::loadMatrix ? write(slot.offset) : read(slot.offset);
+    slotsOfMatrices(program.matrices[op.detail], op.kind, read, write);
     return;
   }
   case OpKind::memoryBarrier: {

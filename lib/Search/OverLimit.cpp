@@ -394,42 +394,42 @@ struct Repair {
     return saved > first.bytesWhereShort(first) / kLeastSaved - first.allMissing() / kLeastSaved;
   }
 
-  /// What was done, cheapest first: what it takes off, and how much longer a run then is.
-  std::vector<std::string> describe(const Attempt &first, const Attempt &best) {
-    ModuleOp module = *best.module;
-    const CompileOptions &done = best.options;
-    CompileOptions options = first.options;
-    struct Step {
-      std::string text;
-      std::function<void()> take;
-    };
+  /// One thing that was done, and how options say it.
+  struct Step {
+    std::string text;
+    std::function<void(CompileOptions &)> take;
+  };
+
+  /// What was done between two sets of options, cheapest first.
+  static std::vector<Step> stepsBetween(const CompileOptions &before, const CompileOptions &done,
+                                        ModuleOp module) {
     std::vector<Step> taken;
     auto add = [&](bool isDone, const std::string &text, auto CompileOptions::*phase, auto option) {
       if (isDone)
-        taken.push_back({text, [&options, &done, phase, option] {
+        taken.push_back({text, [&done, phase, option](CompileOptions &options) {
                            (options.*phase).*option = (done.*phase).*option;
                          }});
     };
-    options.memory.repair.resize(done.memory.repair.size());
     auto addRows = [&](const std::string &text, auto... numbers) {
       if (!text.empty())
-        taken.push_back({text, [&options, &done, numbers...] {
+        taken.push_back({text, [&done, numbers...](CompileOptions &options) {
+                           options.memory.repair.resize(done.memory.repair.size());
                            for (auto [row, from] :
                                 llvm::zip(options.memory.repair, done.memory.repair))
                              ((row.*numbers = from.*numbers), ...);
                          }});
     };
-    add(options.fuse.chains != done.fuse.chains,
+    add(before.fuse.chains != done.fuse.chains,
         "convolutions are computed row by row with those around them", &CompileOptions::fuse,
         &CompileOptions::Fuse::chains);
-    add(options.fuse.ownProducts != done.fuse.ownProducts,
+    add(before.fuse.ownProducts != done.fuse.ownProducts,
         "products of a library, whose speed no prediction knows, are computed by kernels of the "
         "plan",
         &CompileOptions::fuse, &CompileOptions::Fuse::ownProducts);
-    add(options.fuse.keepOnce != done.fuse.keepOnce,
+    add(before.fuse.keepOnce != done.fuse.keepOnce,
         "weights that are read in two layouts are kept in one", &CompileOptions::fuse,
         &CompileOptions::Fuse::keepOnce);
-    add(options.copy.once != done.copy.once,
+    add(before.copy.once != done.copy.once,
         "what depends on constants alone is computed in each run", &CompileOptions::copy,
         &CompileOptions::Copy::once);
     addRows(describeRecomputed(module), &DeviceRepair::recomputed);
@@ -437,11 +437,18 @@ struct Repair {
     addRows(describeMoved(module), &DeviceRepair::moved, &DeviceRepair::movedTo);
     addRows(describeSwapped(module), &DeviceRepair::swapped);
     addRows(describeStreamed(module), &DeviceRepair::streamed);
+    return taken;
+  }
+
+  /// What each step takes off, and how much longer a run then is.
+  std::vector<std::string> describe(const Attempt &first, const Attempt &best) {
+    CompileOptions options = first.options;
+    const std::vector<Step> taken = stepsBetween(first.options, best.options, *best.module);
     std::vector<std::string> steps;
     int64_t bytes = first.bytesWhereShort(first);
     double seconds = first.seconds;
     for (auto [i, step] : llvm::enumerate(taken)) {
-      step.take();
+      step.take(options);
       const bool isLast = i + 1 == taken.size();
       Attempt between = isLast ? Attempt() : attemptWithoutLimits(options);
       const Attempt &now = isLast ? best : between;

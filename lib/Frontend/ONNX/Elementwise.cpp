@@ -276,8 +276,9 @@ static Values identity(NodeContext &n) { return {n.input(0)}; }
 
 static Values sign(NodeContext &n) { return {n.make<SignOp>(n.input(0))}; }
 
-void gantry::onnx::addElementwiseOps(OpTable &table) {
-  const Arity one{1, 1, 1}, two{2, 2, 1}, many{1, kAny, 1};
+static constexpr Arity one{1, 1, 1}, two{2, 2, 1}, many{1, kAny, 1};
+
+static void addUnaryOps(OpTable &table) {
   table.add("Abs", plain<AbsOp>, one);
   table.add("Neg", plain<NegOp>, one);
   table.add("Sign", sign, one);
@@ -325,7 +326,9 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
   table.add("Cast", castTo, one).narrow = Narrow::reads;
   table.add("CastLike", castLike, two);
   table.add("Identity", identity, one).narrow = Narrow::moves;
+}
 
+static void addOpsOfSeveral(OpTable &table) {
   table.add("Add", binary<AddOp>, two);
   table.add("Sub", binary<SubOp>, two);
   table.add("Mul", binary<MulOp>, two);
@@ -348,17 +351,20 @@ void gantry::onnx::addElementwiseOps(OpTable &table) {
   table.add("Where",
             [](NodeContext &n) -> Values { return {n.select(n.input(0), n.input(1), n.input(2))}; },
             {3, 3, 1});
+  table.add("Sum", sum, many);
+  table.add("Mean", mean, many);
+  table.add("Max", [](NodeContext &n) -> Values { return {foldLeft<MaximumOp>(n)}; }, many);
+  table.add("Min", [](NodeContext &n) -> Values { return {foldLeft<MinimumOp>(n)}; }, many);
+}
 
+void gantry::onnx::addElementwiseOps(OpTable &table) {
+  addUnaryOps(table);
+  addOpsOfSeveral(table);
   table.setRowByRow({"Abs",        "Neg",      "Sign",  "Exp",   "Log",         "Sqrt",
                      "Reciprocal", "Floor",    "Ceil",  "Round", "Sin",         "Cos",
                      "Tanh",       "Sigmoid",  "Relu",  "Clip",  "Not",         "Cast",
                      "CastLike",   "Identity", "Add",   "Sub",   "Mul",         "Div",
                      "Pow",        "Mod",      "And",   "Or",    "Xor",         "Equal",
                      "Less",       "Greater",  "IsNaN", "IsInf", "LessOrEqual", "GreaterOrEqual",
-                     "Where"});
-  table.add("Sum", sum, many);
-  table.add("Mean", mean, many);
-  table.add("Max", [](NodeContext &n) -> Values { return {foldLeft<MaximumOp>(n)}; }, many);
-  table.add("Min", [](NodeContext &n) -> Values { return {foldLeft<MinimumOp>(n)}; }, many);
-  table.setRowByRow({"Max", "Min"});
+                     "Where",      "Max",      "Min"});
 }

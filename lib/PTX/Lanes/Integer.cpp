@@ -459,79 +459,69 @@ Handler packed(Type type) {
 
 } // namespace
 
-Handler findInteger(const Compute &request) {
-  Type type = request.type;
-  bool isPacked = type == Type::u16x2 || type == Type::s16x2;
+namespace {
+
+template <class Function>
+Handler findWide(Type from) {
+  switch (from) {
+  case Type::u16:
+    return Map<Function, uint32_t, uint16_t, uint16_t>::handler;
+  case Type::s16:
+    return Map<Function, int32_t, int16_t, int16_t>::handler;
+  case Type::u32:
+    return Map<Function, uint64_t, uint32_t, uint32_t>::handler;
+  case Type::s32:
+    return Map<Function, int64_t, int32_t, int32_t>::handler;
+  default:
+    return nullptr;
+  }
+}
+
+Handler findWideSum(Type from) {
+  switch (from) {
+  case Type::u16:
+    return Map<MadWide, uint32_t, uint16_t, uint16_t, uint32_t>::handler;
+  case Type::s16:
+    return Map<MadWide, int32_t, int16_t, int16_t, int32_t>::handler;
+  case Type::u32:
+    return Map<MadWide, uint64_t, uint32_t, uint32_t, uint64_t>::handler;
+  case Type::s32:
+    return Map<MadWide, int64_t, int32_t, int32_t, int64_t>::handler;
+  default:
+    return nullptr;
+  }
+}
+
+/// Of whole words of 32 bits.
+Handler findWords(const Compute &request) {
+  const Type type = request.type;
   switch (request.fn) {
-  case Fn::add:
-    if (isPacked)
-      return packed<Add>(type);
-    if (request.saturate)
-      return type == Type::s32 ? two<AddSaturate, int32_t>() : nullptr;
-    BY_INTEGER(T, (two<Add, T>()))
-  case Fn::sub:
-    if (request.saturate)
-      return type == Type::s32 ? two<SubSaturate, int32_t>() : nullptr;
-    BY_INTEGER(T, (two<Sub, T>()))
-  case Fn::mul:
-    BY_INTEGER(T, (two<Mul, T>()))
-  case Fn::mulHi:
-    BY_INTEGER(T, (two<MulHi, T>()))
-  case Fn::mulWide:
-    type = request.from;
-    switch (type) {
-    case Type::u16:
-      return Map<MulWide, uint32_t, uint16_t, uint16_t>::handler;
-    case Type::s16:
-      return Map<MulWide, int32_t, int16_t, int16_t>::handler;
-    case Type::u32:
-      return Map<MulWide, uint64_t, uint32_t, uint32_t>::handler;
-    case Type::s32:
-      return Map<MulWide, int64_t, int32_t, int32_t>::handler;
-    default:
-      return nullptr;
-    }
-  case Fn::mad:
-    BY_INTEGER(T, (three<Mad, T>()))
-  case Fn::madHi:
-    if (request.saturate)
-      return type == Type::s32 ? three<MadHiSaturate, int32_t>() : nullptr;
-    BY_INTEGER(T, (three<MadHi, T>()))
-  case Fn::madWide:
-    switch (request.from) {
-    case Type::u16:
-      return Map<MadWide, uint32_t, uint16_t, uint16_t, uint32_t>::handler;
-    case Type::s16:
-      return Map<MadWide, int32_t, int16_t, int16_t, int32_t>::handler;
-    case Type::u32:
-      return Map<MadWide, uint64_t, uint32_t, uint32_t, uint64_t>::handler;
-    case Type::s32:
-      return Map<MadWide, int64_t, int32_t, int32_t, int64_t>::handler;
-    default:
-      return nullptr;
-    }
-  case Fn::div:
-    BY_INTEGER(T, (MapActive<Div, T, T, T>::handler))
-  case Fn::rem:
-    BY_INTEGER(T, (MapActive<Rem, T, T, T>::handler))
-  case Fn::min:
-    if (isPacked)
-      return request.relu ? packed<MinRelu>(type) : packed<Min>(type);
-    if (request.relu)
-      return type == Type::s32 ? two<MinRelu, int32_t>() : nullptr;
-    BY_INTEGER(T, (two<Min, T>()))
-  case Fn::max:
-    if (isPacked)
-      return request.relu ? packed<MaxRelu>(type) : packed<Max>(type);
-    if (request.relu)
-      return type == Type::s32 ? two<MaxRelu, int32_t>() : nullptr;
-    BY_INTEGER(T, (two<Max, T>()))
-  case Fn::abs:
-    BY_INTEGER(T, (one<Abs, T>()))
-  case Fn::neg:
-    BY_INTEGER(T, (one<Neg, T>()))
-  case Fn::sad:
-    BY_INTEGER(T, (three<Sad, T>()))
+  case Fn::prmt:
+    return three<Permute, uint32_t>();
+  case Fn::funnelLeft:
+    return three<FunnelLeft, uint32_t>();
+  case Fn::funnelRight:
+    return three<FunnelRight, uint32_t>();
+  case Fn::dp4a:
+    return three<DotProduct4, uint32_t>();
+  case Fn::dp2a:
+    return three<DotProduct2, uint32_t>();
+  case Fn::szext:
+    return type == Type::s32 ? two<ExtendFrom<true>, uint32_t>()
+                             : two<ExtendFrom<false>, uint32_t>();
+  case Fn::bmsk:
+    return two<BitMask, uint32_t>();
+  case Fn::mul24:
+    return type == Type::s32 ? two<Mul24<true>, uint32_t>() : two<Mul24<false>, uint32_t>();
+  default:
+    return nullptr;
+  }
+}
+
+/// Where the sign of a number does not count, or what a number is made of.
+Handler findBits(const Compute &request) {
+  const Type type = request.type;
+  switch (request.fn) {
   case Fn::land:
     BY_SIZE(T, (two<And, T>()))
   case Fn::lor:
@@ -564,29 +554,69 @@ Handler findInteger(const Compute &request) {
     BY_SIZE(T, (Map<LeadingZeros, uint32_t, T>::handler))
   case Fn::popc:
     BY_SIZE(T, (Map<PopulationCount, uint32_t, T>::handler))
-  case Fn::prmt:
-    return three<Permute, uint32_t>();
-  case Fn::funnelLeft:
-    return three<FunnelLeft, uint32_t>();
-  case Fn::funnelRight:
-    return three<FunnelRight, uint32_t>();
-  case Fn::dp4a:
-    return three<DotProduct4, uint32_t>();
-  case Fn::dp2a:
-    return three<DotProduct2, uint32_t>();
-  case Fn::szext:
-    return type == Type::s32 ? two<ExtendFrom<true>, uint32_t>()
-                             : two<ExtendFrom<false>, uint32_t>();
-  case Fn::bmsk:
-    return two<BitMask, uint32_t>();
-  case Fn::mul24:
-    return type == Type::s32 ? two<Mul24<true>, uint32_t>() : two<Mul24<false>, uint32_t>();
   case Fn::addCarry:
     BY_SIZE(T, (carryHandler<T, false>))
   case Fn::subBorrow:
     BY_SIZE(T, (carryHandler<T, true>))
   default:
-    return nullptr;
+    return findWords(request);
+  }
+}
+
+} // namespace
+
+Handler findInteger(const Compute &request) {
+  Type type = request.type;
+  bool isPacked = type == Type::u16x2 || type == Type::s16x2;
+  switch (request.fn) {
+  case Fn::add:
+    if (isPacked)
+      return packed<Add>(type);
+    if (request.saturate)
+      return type == Type::s32 ? two<AddSaturate, int32_t>() : nullptr;
+    BY_INTEGER(T, (two<Add, T>()))
+  case Fn::sub:
+    if (request.saturate)
+      return type == Type::s32 ? two<SubSaturate, int32_t>() : nullptr;
+    BY_INTEGER(T, (two<Sub, T>()))
+  case Fn::mul:
+    BY_INTEGER(T, (two<Mul, T>()))
+  case Fn::mulHi:
+    BY_INTEGER(T, (two<MulHi, T>()))
+  case Fn::mulWide:
+    return findWide<MulWide>(request.from);
+  case Fn::mad:
+    BY_INTEGER(T, (three<Mad, T>()))
+  case Fn::madHi:
+    if (request.saturate)
+      return type == Type::s32 ? three<MadHiSaturate, int32_t>() : nullptr;
+    BY_INTEGER(T, (three<MadHi, T>()))
+  case Fn::madWide:
+    return findWideSum(request.from);
+  case Fn::div:
+    BY_INTEGER(T, (MapActive<Div, T, T, T>::handler))
+  case Fn::rem:
+    BY_INTEGER(T, (MapActive<Rem, T, T, T>::handler))
+  case Fn::min:
+    if (isPacked)
+      return request.relu ? packed<MinRelu>(type) : packed<Min>(type);
+    if (request.relu)
+      return type == Type::s32 ? two<MinRelu, int32_t>() : nullptr;
+    BY_INTEGER(T, (two<Min, T>()))
+  case Fn::max:
+    if (isPacked)
+      return request.relu ? packed<MaxRelu>(type) : packed<Max>(type);
+    if (request.relu)
+      return type == Type::s32 ? two<MaxRelu, int32_t>() : nullptr;
+    BY_INTEGER(T, (two<Max, T>()))
+  case Fn::abs:
+    BY_INTEGER(T, (one<Abs, T>()))
+  case Fn::neg:
+    BY_INTEGER(T, (one<Neg, T>()))
+  case Fn::sad:
+    BY_INTEGER(T, (three<Sad, T>()))
+  default:
+    return findBits(request);
   }
 }
 

@@ -361,6 +361,37 @@ struct Reader {
     return b.getArrayAttr(also);
   }
 
+  void readLaunch(const fb::Command *command, ArrayRef<Value> all, StringAttr name,
+                  StringAttr place) {
+    SmallVector<Attribute> logNames;
+    for (const flatbuffers::String *log : plan::each(command->log_names()))
+      logNames.push_back(b.getStringAttr(textOf(log)));
+    ValueRange inputs = ValueRange(all).drop_back(command->num_results());
+    ValueRange outputs = ValueRange(all).take_back(command->num_results());
+    Value scratch;
+    if (command->has_scratch()) {
+      scratch = outputs.back();
+      outputs = outputs.drop_back();
+    }
+    commands::LaunchOp::create(b, loc(), symbols.kernels[command->kernel()],
+                               device(command->device()), name, place, b.getArrayAttr(logNames),
+                               i64(command->items()), i64(command->grain()), inputs, outputs,
+                               scratch, i64(command->flops()), i64(command->bytes()));
+  }
+
+  void readCheck(const fb::Command *command, ArrayRef<Value> all, StringAttr name,
+                 StringAttr place) {
+    const fb::IndexCheck &about = *command->index_check();
+    auto numbers = [&](const flatbuffers::Vector<int64_t> *list) {
+      return b.getDenseI64ArrayAttr(list ? ArrayRef<int64_t>(list->data(), list->size())
+                                         : ArrayRef<int64_t>());
+    };
+    commands::CheckOp::create(b, loc(), all.front(), ValueRange(all).drop_front(),
+                              b.getStringAttr(textOf(about.operand())), numbers(about.shape()),
+                              numbers(about.sizes()), device(command->device()), name,
+                              b.getStringAttr(textOf(about.source_op())), place);
+  }
+
   void readCommand(const fb::Command *command) {
     StringAttr name = b.getStringAttr(textOf(command->name())),
                place = b.getStringAttr(textOf(command->location()));
@@ -368,23 +399,8 @@ struct Reader {
     for (const fb::BufferRef *ref : plan::each(command->buffers()))
       all.push_back(bufferOf(*ref));
     switch (command->opcode()) {
-    case fb::Opcode::launch: {
-      SmallVector<Attribute> logNames;
-      for (const flatbuffers::String *log : plan::each(command->log_names()))
-        logNames.push_back(b.getStringAttr(textOf(log)));
-      ValueRange inputs = ValueRange(all).drop_back(command->num_results());
-      ValueRange outputs = ValueRange(all).take_back(command->num_results());
-      Value scratch;
-      if (command->has_scratch()) {
-        scratch = outputs.back();
-        outputs = outputs.drop_back();
-      }
-      commands::LaunchOp::create(b, loc(), symbols.kernels[command->kernel()],
-                                 device(command->device()), name, place, b.getArrayAttr(logNames),
-                                 i64(command->items()), i64(command->grain()), inputs, outputs,
-                                 scratch, i64(command->flops()), i64(command->bytes()));
-      return;
-    }
+    case fb::Opcode::launch:
+      return readLaunch(command, all, name, place);
     case fb::Opcode::copy: {
       SmallVector<Value> sources, targets;
       for (auto [i, buffer] : llvm::enumerate(all))
@@ -419,18 +435,8 @@ struct Reader {
       commands::WaitOp::create(b, loc(), i64(command->signal()), device(command->device()),
                                i64(command->queue()));
       return;
-    case fb::Opcode::check: {
-      const fb::IndexCheck &about = *command->index_check();
-      auto numbers = [&](const flatbuffers::Vector<int64_t> *list) {
-        return b.getDenseI64ArrayAttr(list ? ArrayRef<int64_t>(list->data(), list->size())
-                                           : ArrayRef<int64_t>());
-      };
-      commands::CheckOp::create(b, loc(), all.front(), ValueRange(all).drop_front(),
-                                b.getStringAttr(textOf(about.operand())), numbers(about.shape()),
-                                numbers(about.sizes()), device(command->device()), name,
-                                b.getStringAttr(textOf(about.source_op())), place);
-      return;
-    }
+    case fb::Opcode::check:
+      return readCheck(command, all, name, place);
     case fb::Opcode::fill: // the compiler makes none
       return;
     }
