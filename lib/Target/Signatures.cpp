@@ -10,9 +10,6 @@
 using namespace mlir;
 using namespace gantry;
 
-/// A dictionary: for each driver the items and grain of the work, then the bytes of the buffers.
-static constexpr llvm::StringLiteral kTakesAttr = "gantry.takes";
-
 /// As kernels address it: row by row, a byte for what is smaller.
 static int64_t bytesOf(MemRefType type) {
   const int64_t bits = type.getElementTypeBitWidth();
