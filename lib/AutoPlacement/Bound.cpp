@@ -37,20 +37,13 @@ public:
 private:
   const double *endsOf(uint32_t place) const { return ends.data() + size_t(place) * devices; }
 
-  double copySeconds(uint32_t value, uint32_t from, uint32_t to) const {
-    if (from == to)
-      return 0;
-    const AutoLink &link = graph.problem.link(from, to);
-    return link.latency + static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
-  }
-
   double arrival(uint32_t value, uint32_t device) const {
     uint32_t maker = graph.maker[value];
     if (maker == noIndex)
-      return copySeconds(value, graph.home[value], device);
+      return graph.copySeconds(value, graph.home[value], device);
     double best = notAllowed;
     for (uint32_t d = 0; d < devices; ++d)
-      best = std::min(best, endsOf(maker)[d] + copySeconds(value, d, device));
+      best = std::min(best, endsOf(maker)[d] + graph.copySeconds(value, d, device));
     return best;
   }
 
@@ -220,21 +213,14 @@ private:
     sums[1 + devices + d] += perByte[d] * share[place];
   }
 
-  double copySeconds(uint32_t value, uint32_t from, uint32_t to) const {
-    if (from == to)
-      return 0;
-    const AutoLink &link = graph.problem.link(from, to);
-    return link.latency + static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
-  }
-
   /// Between the task of the path and the one before it; of the first one, from its arguments.
   double wayTo(size_t i, uint32_t from, uint32_t to) const {
     double seconds = 0;
     for (uint32_t value : graph.inputs[path[i]])
       if (i > 0 && graph.maker[value] == path[i - 1])
-        seconds = std::max(seconds, copySeconds(value, from, to));
+        seconds = std::max(seconds, graph.copySeconds(value, from, to));
       else if (i == 0 && graph.maker[value] == noIndex && !graph.isConstant[value])
-        seconds = std::max(seconds, copySeconds(value, graph.home[value], to));
+        seconds = std::max(seconds, graph.copySeconds(value, graph.home[value], to));
     return seconds;
   }
 
@@ -242,7 +228,7 @@ private:
     double seconds = 0;
     for (const AutoEnd &end : graph.ends)
       if (graph.maker[end.value] == path.back())
-        seconds = std::max(seconds, copySeconds(end.value, from, end.device));
+        seconds = std::max(seconds, graph.copySeconds(end.value, from, end.device));
     return seconds;
   }
 

@@ -78,6 +78,13 @@ struct OrderedGraph {
   std::span<const double> secondsOf(uint32_t place) const {
     return {seconds.data() + size_t(place) * numDevices, numDevices};
   }
+  /// Of a copy that goes alone, on a queue that is free.
+  double copySeconds(uint32_t value, uint32_t from, uint32_t to) const {
+    if (from == to)
+      return 0;
+    const AutoLink &link = problem.link(from, to);
+    return link.latency + static_cast<double>(bytes[value]) * link.secondsPerByte;
+  }
   bool isAllowed(uint32_t place, uint32_t device) const {
     return secondsOf(place)[device] != notAllowed;
   }

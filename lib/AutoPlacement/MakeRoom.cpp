@@ -170,12 +170,6 @@ double RoomMaker::secondsMore(const Cluster &cluster, const Assignment &decision
   auto isInside = [&](uint32_t place) {
     return std::binary_search(cluster.begin(), cluster.end(), graph.atom[place]);
   };
-  auto copySeconds = [&](uint32_t value, uint32_t from, uint32_t device) {
-    const AutoLink &link = graph.problem.link(from, device);
-    return from == device
-               ? 0
-               : link.latency + static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
-  };
   double sum = 0;
   for (uint32_t atom : cluster)
     for (uint32_t place : graph.atoms[atom]) {
@@ -186,13 +180,13 @@ double RoomMaker::secondsMore(const Cluster &cluster, const Assignment &decision
         if (graph.isConstant[value] || (maker != noIndex && isInside(maker)))
           continue;
         uint32_t source = maker == noIndex ? graph.home[value] : decision.devices[maker];
-        sum += copySeconds(value, source, to) - copySeconds(value, source, from);
+        sum += graph.copySeconds(value, source, to) - graph.copySeconds(value, source, from);
       }
       for (uint32_t value : graph.outputs[place])
         for (uint32_t reader : graph.readers[value])
           if (!isInside(reader)) {
             uint32_t target = decision.devices[reader];
-            sum += copySeconds(value, to, target) - copySeconds(value, from, target);
+            sum += graph.copySeconds(value, to, target) - graph.copySeconds(value, from, target);
             break; // the others mostly share it
           }
     }

@@ -38,13 +38,6 @@ bool Simulator::isResident(uint32_t value, uint32_t device) const {
   return !decision->isStreamed(value) || graph.home[value] == device;
 }
 
-double Simulator::copySeconds(uint32_t value, uint32_t from, uint32_t to) const {
-  if (from == to)
-    return 0;
-  const AutoLink &link = graph.problem.link(from, to);
-  return link.latency + static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
-}
-
 /// The longest way to the end: devices do one task after the other in their order, what is made
 /// elsewhere is copied, and queues of copies are never busy. So no run is faster.
 double Simulator::leastSeconds() {
@@ -56,9 +49,9 @@ double Simulator::leastSeconds() {
     double most = restOf[device];
     for (uint32_t value : graph.outputs[place]) {
       for (uint32_t reader : graph.readers[value])
-        most = std::max(most, restFrom[reader] + copySeconds(value, device, devices[reader]));
+        most = std::max(most, restFrom[reader] + graph.copySeconds(value, device, devices[reader]));
       for (uint32_t end : endsOf[value])
-        most = std::max(most, copySeconds(value, device, end));
+        most = std::max(most, graph.copySeconds(value, device, end));
     }
     rest[place] = most;
     restFrom[place] = restOf[device] = most + graph.secondsOf(place)[device];

@@ -77,7 +77,6 @@ private:
   double &readyAt(uint32_t value, uint32_t device) { return ready[value * numDevices + device]; }
   double leastSeconds();
   double leastSecondsOfStreams() const;
-  double copySeconds(uint32_t value, uint32_t from, uint32_t to) const;
   void reset();
   double turningBefore(uint32_t place) const;
   void offerTask(uint32_t device);

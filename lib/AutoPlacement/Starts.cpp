@@ -31,13 +31,6 @@ uint64_t limitOf(const OrderedGraph &graph, uint32_t device, double part) {
   uint64_t limit = graph.problem.limits[device];
   return limit ? static_cast<uint64_t>(static_cast<double>(limit) * part) : UINT64_MAX;
 }
-
-double copySeconds(const OrderedGraph &graph, uint32_t value, uint32_t from, uint32_t to) {
-  if (from == to)
-    return 0;
-  const AutoLink &link = graph.problem.link(from, to);
-  return link.latency + static_cast<double>(graph.bytes[value]) * link.secondsPerByte;
-}
 } // namespace
 
 std::vector<uint32_t> startOnOne(const OrderedGraph &graph, uint32_t device) {
@@ -295,7 +288,7 @@ std::vector<double> restAfter(const OrderedGraph &graph) {
         for (uint32_t reader : graph.readers[value]) {
           double least = notAllowed;
           for (uint32_t to = 0; to < devices; ++to)
-            least = std::min(least, copySeconds(graph, value, d, to) + graph.secondsOf(reader)[to] +
+            least = std::min(least, graph.copySeconds(value, d, to) + graph.secondsOf(reader)[to] +
                                         rest[size_t(reader) * devices + to]);
           most = std::max(most, least);
         }
@@ -351,7 +344,7 @@ private:
     uint32_t source = sourceOf(value);
     const AutoLink &link = graph.problem.link(source, device);
     return std::max(readyAt(value, source), queueFree[link.queue]) +
-           copySeconds(graph, value, source, device);
+           graph.copySeconds(value, source, device);
   }
 
   /// Bytes that running the task there adds.

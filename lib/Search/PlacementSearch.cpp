@@ -507,13 +507,17 @@ void PlacementSearch::learnRoomLeftFree(size_t candidate, double seconds) {
   auto tryParts = [&](auto isWanted) {
     for (Found &one : found) {
       AutoProblem &problem = one.graph->problem;
-      problem.leastSpare.resize(problem.numDevices());
       llvm::BitVector devices = streamingDevices(problem, one.candidate(candidate));
+      for (unsigned device = 0; device < devices.size(); ++device)
+        if (!isWanted(device))
+          devices.reset(device);
+      if (devices.none())
+        continue; // nothing to try
+      problem.leastSpare.resize(problem.numDevices());
       std::vector<uint32_t> best = problem.leastSpare;
       for (double nearest = off(); uint32_t part : parts) {
         for (unsigned device : devices.set_bits())
-          if (isWanted(device))
-            problem.leastSpare[device] = part;
+          problem.leastSpare[device] = part;
         if (const double now = off(); now < nearest) {
           nearest = now;
           best = problem.leastSpare;
