@@ -123,13 +123,7 @@ class Module(Kept):
     def path(self):
         """Where it is in the outermost network that is being called, as `layers.3.drop`; its name, where that does not have it."""
         root = getattr(_mode, "root", None) or self
-        return next((path for path, module in root._named_modules("") if module is self), None) or self._own_name()
-
-    def _named_modules(self, prefix):
-        yield prefix[:-1], self
-        for name, part in self._parts():
-            if isinstance(part, Module):
-                yield from part._named_modules(f"{prefix}{name}.")
+        return next((path for path, module in root._named_modules() if module is self), None) or self._own_name()
 
     def _build(self, shape):
         if shape is not None:
@@ -182,17 +176,21 @@ class Module(Kept):
 
     def modules(self):
         """It and all that it is made of, each once."""
-        seen = []
+        return [module for _, module in self._named_modules()]
 
-        def visit(module):
-            if any(each is module for each in seen):
+    def _named_modules(self):
+        """Pairs of path and Module, each once: `layers.3.drop`."""
+        found = []
+
+        def visit(module, path):
+            if any(each is module for _, each in found):
                 return
-            seen.append(module)
-            for _, part in module._parts():
+            found.append((path, module))
+            for name, part in module._parts():
                 if isinstance(part, Module):
-                    visit(part)
-        visit(self)
-        return seen
+                    visit(part, f"{path}.{name}" if path else name)
+        visit(self, "")
+        return found
 
     @property
     def is_open(self):
