@@ -268,6 +268,11 @@ def convolution_forms():
                "dilations = array<i64: 1>, groups = 1 : i64", sizes=SOME)
     yield Form("conv", "T:2 3 n+2 5 4, T:4 3 3 2 1", "T:2 4 n 4 4", F.conv3d, "strides = array<i64: 1, 1, 1>, pads_low = array<i64: 0, 0, 0>, "
                "pads_high = array<i64: 0, 0, 0>, dilations = array<i64: 1, 1, 1>, groups = 1 : i64", sizes=SOME)
+    # Windows of fewer places than a vector has lanes, over lines of several vectors: devices add up one after the other.
+    for window in (1, 2, 3):
+        yield Form("conv", f"T:2 6 n+{window - 1}, T:5 6 {window}", "T:2 5 n", F.conv1d, "strides = array<i64: 1>, "
+                   "pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64", sizes=(40, 67),
+                   types=("f64", "f32"), twice=False)
 
 
 def attend(q, k, v, mask=None, causal=False):

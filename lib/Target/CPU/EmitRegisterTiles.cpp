@@ -11,6 +11,8 @@
 // contiguous, constant or of a small step in it. Dots: the vectors run along a reduced dimension in
 // which every operand is contiguous, and are added up at the end. The body is cloned on vectors, so
 // one emitter serves matrix products, convolutions, pools and plain reductions of any element type.
+// Dots change the order of a sum: sums of f32 products that are chains (MultiplyAdds.h) have
+// columns.
 
 #include "gantry/Linalg/LoopBuilder.h"
 #include "gantry/Target/CPU/Passes.h"
@@ -125,7 +127,8 @@ struct Emitter {
       return false;
     if (auto last = dyn_cast_or_null<AffineDimExpr>(
             resultMap().getNumResults() ? resultMap().getResults().back() : AffineExpr());
-        last && sizes[last.getPosition()] >= 4 && isVectorizable(last.getPosition(), kMostStep)) {
+        last && (sizes[last.getPosition()] >= 4 || isChain()) &&
+        isVectorizable(last.getPosition(), kMostStep)) {
       vectorDim = last.getPosition();
       chooseBlockDim();
       return true;
@@ -133,10 +136,24 @@ struct Emitter {
     return chooseDots();
   }
 
+  /// What joins the accumulator with the next term, or null.
+  Operation *combiner() {
+    SmallVector<Operation *> found;
+    return matchReduction(op.getRegionOutputArgs(), 0, found) && found.size() == 1 ? found.front()
+                                                                                   : nullptr;
+  }
+
+  /// Whether the terms are products that are added up one after the other, in f32.
+  bool isChain() {
+    using Flags = arith::FastMathFlags;
+    auto add = dyn_cast_or_null<arith::AddFOp>(combiner());
+    return add && add.getType().isF32() && bitEnumContainsAll(add.getFastmath(), Flags::contract) &&
+           !bitEnumContainsAny(add.getFastmath(), Flags::reassoc);
+  }
+
   bool chooseDots() {
-    SmallVector<Operation *> combiners;
-    if (!matchReduction(op.getRegionOutputArgs(), 0, combiners) || combiners.size() != 1 ||
-        !kindOf(combiners.front()))
+    Operation *joins = combiner();
+    if (!joins || !kindOf(joins) || isChain())
       return false;
     int64_t lanes = lanesOf(op.getRegionOutputArgs()[0].getType());
     for (unsigned d : llvm::reverse(reduced)) {
@@ -473,9 +490,8 @@ struct Emitter {
 
   /// Vectors along the reduced dimension, added up at the end, then the rest element by element.
   void emitDots(OpBuilder &b, Index index, int64_t rows) {
-    SmallVector<Operation *> combiners;
-    matchReduction(op.getRegionOutputArgs(), 0, combiners);
-    Operation *combiner = combiners.front();
+    Operation *joins = combiner();
+    const vector::CombiningKind kind = *kindOf(joins);
     Location loc = op.getLoc();
     Type element = op.getRegionOutputArgs()[0].getType();
     // Four accumulators an element where there is no block, so that additions do not wait for each
@@ -486,7 +502,7 @@ struct Emitter {
     int64_t stride = lanes * copies, limit = size / stride * stride;
 
     auto vectorType = VectorType::get({lanes}, element);
-    TypedAttr neutral = *arith::getNeutralElement(combiner);
+    TypedAttr neutral = *arith::getNeutralElement(joins);
     Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, neutral));
     SmallVector<Value> state(rows * copies, zero);
     SmallVector<Piece> pieces(copies, Piece{lanes, lanes});
@@ -498,11 +514,11 @@ struct Emitter {
       Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
       Value total = load(b, buffers.size() - 1, at, Piece{0, 0});
       SmallVector<Value> parts(ValueRange(sums).slice(r * copies, copies));
-      if (isSelection(*kindOf(combiner)))
-        parts = {joinLanes(b, *kindOf(combiner), parts)};
+      if (isSelection(kind))
+        parts = {joinLanes(b, kind, parts)};
       for (Value part : parts)
-        total = vector::ReductionOp::create(b, loc, *kindOf(combiner), part, total,
-                                            arith::FastMathFlags::reassoc);
+        total =
+            vector::ReductionOp::create(b, loc, kind, part, total, arith::FastMathFlags::reassoc);
       total = emitRest(b, at, limit, total);
       store(b, total, at, Piece{0, 0});
     }

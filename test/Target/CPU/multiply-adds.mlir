@@ -1,5 +1,5 @@
 // A convolution's terms are added in order, each by one fused multiply-add, also where its rows are
-// too short for registers: nothing is left to the vectoriser, which would round products on AArch64.
+// shorter than registers: nothing is left to the vectoriser, which would round products on AArch64.
 // RUN: gantry compile %s --devices=CPU:0,GPU:0 --simulate --place=op:Conv2D=GPU:0 --target-cpu=aarch64 --stop-after=llvm -o - | FileCheck %s --check-prefix=FUSED
 // RUN: gantry compile %s --devices=CPU:0,GPU:0 --simulate --place=op:Conv2D=GPU:0 --target-cpu=x86-64-v3 --stop-after=llvm -o - | FileCheck %s --check-prefix=FUSED
 // FUSED-LABEL: define void @conv
@@ -12,8 +12,8 @@
 // RUN: gantry compile %s --devices=CPU:0,GPU:0 --simulate --place=op:Conv2D=GPU:0 --target-cpu=x86-64-v2 --stop-after=llvm -o - | FileCheck %s --check-prefix=PARTS
 // PARTS-LABEL: define void @conv
 // PARTS-NOT: @llvm.fma
-// PARTS: fmul contract float
-// PARTS: fadd contract float
+// PARTS: fmul contract <4 x float>
+// PARTS: fadd contract <4 x float>
 // PARTS-NOT: @llvm.fma
 // PARTS: ret void
 
