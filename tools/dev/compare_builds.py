@@ -11,12 +11,19 @@ Models: mnist, ultraface and the light ones of GANTRY_MODELS_DIR (default ../sha
 project's digits, and every .onnx file of the folder given with --made (make_models.py writes them;
 the name of one whose first axis is open ends in _dynamic).
 
+With --plans nothing is run: the sha256 of plans must be equal, for GPUs whose kernels no machine here runs, too. Models and
+random graphs of test/e2e/random_ops are compiled for CPUs (x86-64-v3, v4, with AMX) and GPUs (sm_75, 80, 90), with each
+--math, each --libraries and --no-fuse.
+
 Usage: compare_builds.py BUILD_A BUILD_B [--made FOLDER] [--only TEXT] [--rounds N] [--no-times]
+       compare_builds.py BUILD_A BUILD_B --plans [--graphs N] [--made FOLDER] [--only TEXT] [--jobs N]
        compare_builds.py build/before build/release --made /tmp/models
 Prints a Markdown table; exit status 1 when anything differs.
 """
 
 import argparse
+import collections
+import concurrent.futures
 import dataclasses
 import hashlib
 import json
@@ -26,6 +33,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy as np
@@ -141,6 +149,79 @@ def compare(builds, case, scratch):
     return differences, (a["plan"], b["plan"], len(a["outputs"]), a["log"][-1] if a["log"] else "")
 
 
+# ===------------------------------------------------------------------------===#
+# Plans
+# ===------------------------------------------------------------------------===#
+
+GRAPHS_OF_A_FILE = 8
+CPUS = ["x86-64-v3", "x86-64-v4", "x86-64-v4+amx_int8+amx_bf16+avx512bf16+avx512vnni"]
+GPUS = ["sm_75", "sm_80", "sm_90"]
+MATHS = ["f32", "tf32", "bf16", "f16"]
+
+
+def plan_settings():
+    """Name and flags of each way to compile."""
+    for fuse in ([], ["--no-fuse"]):
+        suffix = "".join(f", {flag}" for flag in fuse)
+        for math in MATHS:
+            for cpu in CPUS:
+                if math != "tf32":  # as f32 on CPUs
+                    yield f"{cpu}, {math}{suffix}", [f"--target-cpu={cpu}", f"--math={math}", *fuse]
+            for gpu in GPUS:
+                for libraries in ("none", "cublaslt"):
+                    yield (f"{gpu}, {math}, {libraries}{suffix}",
+                           ["--devices=CPU:0,GPU:0", f"--gpu-arch={gpu}", "--cubins=off", f"--math={math}",
+                            f"--libraries={libraries}", *fuse])
+
+
+def drawn_graphs(count, folder):
+    """Files of random graphs, several in each: the case's number is the seed's, so any two runs have the same."""
+    sys.path.insert(0, str(ROOT / "test/e2e"))
+    import groups
+    import random_ops_test
+    by_opset = collections.defaultdict(list)
+    for number in range(count):
+        case = groups.drawn(random_ops_test.make_case, 1, number)
+        if case.expected is not None:  # else its whole file would be refused
+            by_opset[case.key].append(case)
+    for opset, same in by_opset.items():
+        for start in range(0, len(same), GRAPHS_OF_A_FILE):
+            file, _, _ = random_ops_test.onnx_file.pack(same[start:start + GRAPHS_OF_A_FILE], folder)
+            yield file.rename(folder / f"drawn_opset{opset}_{start}.onnx")
+
+
+def plan_hash(build, model, flags, scratch):
+    """The sha256 of a plan, or what was said instead."""
+    plan = scratch / f"{threading.get_ident()}.gantry"
+    done = subprocess.run([build / "bin/gantry", "compile", model, *flags, "--no-cache", "-o", plan], capture_output=True, text=True)
+    if done.returncode:
+        return f"status {done.returncode}: " + done.stderr.strip().splitlines()[-1]
+    found = hashlib.sha256(plan.read_bytes()).hexdigest()
+    plan.unlink()
+    return found
+
+
+def compare_plans(options):
+    """Prints a line for each model; the exit status."""
+    differ = compared = refused = 0
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        scratch = pathlib.Path(scratch)
+        models = list({case.model: [flag for flag in case.flags if flag.startswith("--dim")] for case in cases(options.made, "")}.items())
+        models += [(file, []) for file in drawn_graphs(options.graphs, scratch)]
+        print("| model | settings | the same | refused by both | differ |\n|---|---|---|---|---|", flush=True)
+        for model, dims in models:
+            settings = [(name, [*dims, *flags]) for name, flags in plan_settings() if options.only in f"{model.stem}/{name}"]
+            ask = lambda setting: [plan_hash(build, model, setting[1], scratch) for build in options.build]
+            found = list(zip(settings, pool.map(ask, settings)))
+            others = [name for (name, _), (a, b) in found if a != b]
+            said = sum(a == b and a.startswith("status") for _, (a, b) in found)
+            compared, differ, refused = compared + len(found), differ + len(others), refused + said
+            if found:
+                print(f"| {model.stem} | {len(found)} | {len(found) - len(others) - said} | {said} | {'; '.join(others)} |", flush=True)
+    print(f"\n{compared} plans compared, {refused} refused by both, {differ} differ")
+    return 1 if differ or compared == refused else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path, nargs=2)
@@ -148,7 +229,12 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-times", action="store_true")
+    parser.add_argument("--plans", action="store_true", help="compare the sha256 of plans, and run nothing")
+    parser.add_argument("--graphs", type=int, default=500, help="random graphs for --plans")
+    parser.add_argument("--jobs", type=int, default=2, help="compilations at a time, for --plans")
     options = parser.parse_args()
+    if options.plans:
+        return compare_plans(options)
     print("| model, setting | outputs | log and ledger | compile s | step ms |\n|---|---|---|---|---|", flush=True)
     compared = failures = 0
     ratios = {"compile": [], "step": []}
