@@ -149,8 +149,7 @@ static void addRepairOfOps(OpPassManager &pm, const MemoryRepair &repair) {
     pm.addPass(createSplitBatchPass(split));
 }
 
-/// The parts that choose values. What is made again needs no way to the host and back, and weights
-/// come in between all of it.
+/// The parts that choose values. What is made again needs no way to the host and back.
 static void addRepairOfValues(OpPassManager &pm, const MemoryRepair &repair) {
   RecomputeValuesPassOptions recompute;
   llvm::append_range(recompute.bytes, column(repair, &DeviceRepair::recomputed));
@@ -160,10 +159,14 @@ static void addRepairOfValues(OpPassManager &pm, const MemoryRepair &repair) {
   llvm::append_range(swap.bytes, column(repair, &DeviceRepair::swapped));
   if (!swap.bytes.empty())
     pm.addPass(createSwapValuesPass(swap));
-  // Always: placement may have chosen weights, too.
+}
+
+/// Weights come in between all of that.
+static void addRepairOfConstants(OpPassManager &pm, const MemoryRepair &repair) {
   StreamConstantsPassOptions stream;
   llvm::append_range(stream.bytes, column(repair, &DeviceRepair::streamed));
-  pm.addPass(createStreamConstantsPass(stream));
+  if (!stream.bytes.empty())
+    pm.addPass(createStreamConstantsPass(stream));
 }
 
 static void addCopy(OpPassManager &pm, const CompileOptions &options) {
@@ -177,6 +180,8 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   insert.explicitOnly = options.copy.isExplicit;
   pm.addPass(createInsertCopiesPass(insert));
   addRepairOfValues(pm, options.memory.repair);
+  pm.addPass(createStreamPlacedConstantsPass());
+  addRepairOfConstants(pm, options.memory.repair);
   pm.addPass(createVerifyCopiesPass());
   // Before what is made of constants moves to where a plan is loaded: these weights are not made.
   pm.addPass(createKeepFewBitsPass());

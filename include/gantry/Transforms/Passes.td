@@ -332,6 +332,15 @@ def InsertCopiesPass : Pass<"gantry-insert-copies", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def StreamPlacedConstantsPass : Pass<"gantry-stream-placed-constants", "::mlir::ModuleOp"> {
+  let summary = "copy weights in each run that placement leaves on the host";
+  let description = [{
+    Automatic placement marks constants with `gantry.search`, the host. Each device that reads one gets a copy of it in each
+    run, in front of the first op that needs it; the mark goes. One whose views are read on several devices stays as it is.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def StreamConstantsPass : Pass<"gantry-stream-constants", "::mlir::ModuleOp"> {
   let summary = "leave weights on the host and copy them in each run";
   let description = [{

@@ -3,8 +3,7 @@
 // The host keeps them, and each run copies them into transient memory, which others use before and
 // after. Which ones: as many bytes as are asked for, spread evenly over the program, so that each
 // has the computing in front of it to hide behind. Those that an op reads little of, as a gather
-// does, come last: they would be copied whole for a few rows. Before that, those that automatic
-// placement has chosen (`gantry.search`), for every device that reads them.
+// does, come last: they would be copied whole for a few rows.
 
 #include "Holding.h"
 #include "gantry/Device/StreamRoom.h"
@@ -13,7 +12,6 @@
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -32,57 +30,7 @@ struct Candidate {
 struct StreamConstants : gantry::impl::StreamConstantsPassBase<StreamConstants> {
   using StreamConstantsPassBase::StreamConstantsPassBase;
 
-  void runOnOperation() override {
-    streamChosen();
-    forEachWanted(getOperation(), bytes, stream);
-  }
-
-  void streamChosen() {
-    Homes homes(getOperation());
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isExternal())
-        for (auto constant : llvm::make_early_inc_range(func.getOps<ConstantOp>()))
-          if (auto host = dyn_cast_if_present<DeviceAttr>(constant->removeAttr(kSearchAttr)))
-            bringInWhereRead(constant, host, homes);
-  }
-
-  /// In front of the first op that needs it, so that copies stand in the order of their use.
-  static void bringInWhereRead(ConstantOp constant, DeviceAttr host, const Homes &homes) {
-    llvm::MapVector<DeviceAttr, SmallVector<OpOperand *>> uses;
-    for (OpOperand &use : constant->getUses())
-      uses[readerOf(use, homes)].push_back(&use);
-    if (uses.contains(DeviceAttr()))
-      return; // views of it are read on several devices
-    constant->setAttr(kDeviceAttr, host);
-    for (auto &[device, operands] : uses) {
-      if (device == host)
-        continue;
-      Operation *first = operands.front()->getOwner();
-      for (OpOperand *use : operands)
-        if (use->getOwner()->isBeforeInBlock(first))
-          first = use->getOwner();
-      OpBuilder b(first);
-      auto copy = CopyOp::create(b, constant.getLoc(), constant, device, /*force=*/true,
-                                 b.getStringAttr(kOverLimitCause));
-      for (OpOperand *use : operands)
-        use->set(copy);
-    }
-  }
-
-  /// The device that needs the use, of a view the one that needs all of its uses; null where those
-  /// are several.
-  static DeviceAttr readerOf(OpOperand &use, const Homes &homes) {
-    if (!isView(use.getOwner()))
-      return homes.neededBy(use);
-    DeviceAttr reader;
-    for (OpOperand &next : use.getOwner()->getResult(0).getUses()) {
-      DeviceAttr own = readerOf(next, homes);
-      if (!own || (reader && own != reader))
-        return {};
-      reader = own;
-    }
-    return reader;
-  }
+  void runOnOperation() override { forEachWanted(getOperation(), bytes, stream); }
 
   static void stream(func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
     SmallVector<Candidate> whole, parts;
