@@ -203,6 +203,7 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   // Again where ops are on devices and have their last sizes and types.
   addAssignLibraries(pm, options);
   // Before groups, which are made of ops in their last form.
+  pm.addPass(createDecomposeAttentionPass());
   pm.addPass(createPutChannelsLastPass());
   // Before groups, which are told here what joins them.
   if (options.fuse.chains != Chains::none) {

@@ -4,6 +4,16 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DecomposeAttentionPass : Pass<"gantry-decompose-attention", "::mlir::ModuleOp"> {
+  let summary = "attention of many keys on CPUs as products and a softmax";
+  let description = [{
+    A `gantry.attention` whose kernels are all the CPU's, of enough queries and keys for tiles and of more keys than a tile of
+    scores has room for, becomes `gantry.matmul`, `gantry.softmax` and what stands between them; operands of f16 and bf16 are
+    widened first. Precondition: ops are placed, copies made, shapes static.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
   let summary = "convolution networks on CPUs with the channels last, reordered at their borders";
   let description = [{

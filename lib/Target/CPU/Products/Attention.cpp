@@ -28,6 +28,11 @@ bool gantry::cpu::suitsAttention(int64_t queries, int64_t keys, int64_t depth, i
          width > 1 && width <= kMostDepth && rowsOfTile(keys, width) >= 2;
 }
 
+bool gantry::cpu::isFasterApart(int64_t queries, int64_t keys, int64_t depth, int64_t width) {
+  return queries >= kFewestQueries && keys >= kFewestKeys &&
+         !suitsAttention(queries, keys, depth, width);
+}
+
 /// Whole matrices of rows, or as many rows as have room on the stack beside no panels: scores, the
 /// rounded weights, sums of both products, queries. Few rows still multiply faster than vectors do.
 static int64_t rowsOfMatrixTile(const Attention &a) {

@@ -34,6 +34,9 @@ inline constexpr int64_t kStackBytes = 126 << 10;
 /// scores that fit the cache.
 bool suitsAttention(int64_t queries, int64_t keys, int64_t depth, int64_t width);
 
+/// Whether products of their own, which have tiles, are faster than one kernel without.
+bool isFasterApart(int64_t queries, int64_t keys, int64_t depth, int64_t width);
+
 /// What the function computes, if that is attention in f32, or of bf16 with sums in it, cut for
 /// processors with these registers.
 std::optional<Attention> findAttention(mlir::func::FuncOp func, const Registers &registers);
