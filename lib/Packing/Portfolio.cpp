@@ -28,11 +28,11 @@ constexpr unsigned quickWeightings = 4;
 struct Efforts {
   uint64_t pairs, candidates, placements;
 
-  Efforts(size_t boxes, unsigned rounds) {
+  Efforts(size_t boxes, unsigned rounds, unsigned share = 1) {
     const uint64_t factor = uint64_t(1) << (3 * std::min(rounds, 12u));
-    pairs = std::min<uint64_t>(60'000'000, 60'000 * boxes) * factor;
-    candidates = std::min<uint64_t>(6'000'000, 40'000 * boxes) * factor;
-    placements = std::min<uint64_t>(200'000, 200 * boxes) * factor;
+    pairs = std::min<uint64_t>(60'000'000, 60'000 * boxes) * factor / share;
+    candidates = std::min<uint64_t>(6'000'000, 40'000 * boxes) * factor / share;
+    placements = std::min<uint64_t>(200'000, 200 * boxes) * factor / share;
   }
 };
 
@@ -149,7 +149,7 @@ private:
   }
 
   void runRound(unsigned round) {
-    const Efforts efforts(instance.boxes.size(), round);
+    const Efforts efforts(instance.boxes.size(), round, std::max(1u, options.share));
     std::vector<Task> tasks;
     if (!instance.anyFixed && instance.oneAlignment && largestPart(instance) <= largestExactPart)
       tasks.push_back([this, efforts](const std::atomic<bool> &cancelled) {

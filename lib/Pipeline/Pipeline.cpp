@@ -253,6 +253,7 @@ static void addMemory(OpPassManager &pm, const CompileOptions &options) {
   PlanMemoryPassOptions plan;
   plan.reuse = options.memory.reuse;
   plan.gate = options.memory.gateCopies;
+  plan.trial = options.memory.isTrial;
   pm.addPass(createPlanMemoryPass(plan));
   // Where bytes lie decides which commands have to wait for which.
   pm.addPass(createOrderQueuesPass());

@@ -326,7 +326,9 @@ struct Compilation {
     return choosePlan(
         *simplified, passes, last == Phase::memory, lowered,
         [&](OwningOpRef<ModuleOp> suggested, const CompileOptions &own) {
-          return tryPlan(std::move(suggested), own, last);
+          CompileOptions trial = own;
+          trial.memory.isTrial = true;
+          return tryPlan(std::move(suggested), trial, last);
         },
         [&](StringRef step) { tell(step); });
   }
@@ -412,6 +414,8 @@ struct Compilation {
     FailureOr<TriedPlan> best = choose(passes, last);
     if (failed(best))
       return failure();
+    if (last == Phase::memory && succeeded(best->ran))
+      searchLayouts(*best);
     module = std::move(best->module);
     isPlaced = best->isPlaced;
     limitSteps = best->limitSteps;
@@ -424,6 +428,17 @@ struct Compilation {
     for (Diagnostic &diagnostic : best->heard)
       context.getDiagEngine().emit(std::move(diagnostic));
     return best->ran;
+  }
+
+  /// The plan once more with its layouts searched to the end, unless it is slower then: where bytes
+  /// lie decides what waits for what.
+  void searchLayouts(TriedPlan &best) {
+    CompileOptions thorough = best.options;
+    thorough.memory.isTrial = false;
+    thorough.memory.fixOverLimit = false; // what was done is in the options
+    TriedPlan again = tryPlan(best.suggested->clone(), thorough, Phase::memory);
+    if (succeeded(again.ran) && again.seconds <= best.seconds)
+      best.module = std::move(again.module);
   }
 
   /// What there would be code of.

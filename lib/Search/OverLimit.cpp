@@ -33,6 +33,9 @@ static constexpr int64_t kMostPieces = 64;
 static constexpr double kShares[] = {1, 1.5, 3};
 /// A plan that takes so little longer is as good as one that fits.
 static constexpr double kCheap = 1.01;
+/// A plan that takes so much longer than another that is there, with weights on the host, will
+/// hardly be faster with anything else.
+static constexpr double kHopeless = 1.25;
 /// One part in so many of the room there is: less is not worth more pieces.
 static constexpr int64_t kLeastSaved = 50;
 
@@ -315,7 +318,8 @@ struct Repair {
 
   bool isEnough(const std::optional<Attempt> &best, const Attempt &first) const {
     return numAttempts >= kMostAttempts ||
-           (best && (!best->outcome.ran || best->seconds < kCheap * first.seconds));
+           (best && (!best->outcome.ran || best->seconds < kCheap * first.seconds ||
+                     best->seconds > kHopeless * best->options.memory.secondsToBeat));
   }
 
   /// The best plan so far, and what it is made with, weights on the host apart.
@@ -440,6 +444,16 @@ struct Repair {
     return taken;
   }
 
+  /// The plan once more with its layouts searched to the end, unless it is slower then: where bytes
+  /// lie decides what waits for what.
+  void searchLayouts(Attempt &found) {
+    CompileOptions thorough = found.options;
+    thorough.memory.isTrial = false;
+    Attempt again = attempt(thorough);
+    if (again.outcome.ran && again.seconds <= found.seconds)
+      found = std::move(again);
+  }
+
   /// What each step takes off, and how much longer a run then is.
   std::vector<std::string> describe(const Attempt &first, const Attempt &best) {
     CompileOptions options = first.options;
@@ -483,26 +497,35 @@ LogicalResult gantry::runUntilItFits(OwningOpRef<ModuleOp> &module, CompileOptio
                                      std::vector<std::string> &steps) {
   Repair repair{module, run, tell};
   MLIRContext *context = repair.context;
+  const bool isTrial = options.memory.isTrial;
   Attempt first = repair.attempt(options);
   auto finish = [&](Attempt &attempt) {
     module = std::move(attempt.module);
     options = attempt.options;
+    options.memory.isTrial = isTrial;
     tellOutcome(context, attempt.outcome);
     return success(attempt.outcome.ran);
   };
   if (first.isAnswer())
     return finish(first);
+  // One of many from here on.
+  first.options.memory.isTrial = options.memory.isTrial = true;
   // What all else is compared with.
   first.seconds = repair.attemptWithoutLimits(options).seconds;
-  std::optional<Attempt> found = repair.takeWhatIsFree(first);
-  if (!found || !found->isAnswer())
-    found = repair.search(found ? *found : first, first);
+  std::optional<Attempt> found;
+  if (first.seconds < options.memory.secondsToBeat) {
+    found = repair.takeWhatIsFree(first);
+    if (!found || !found->isAnswer())
+      found = repair.search(found ? *found : first, first);
+  }
   if (!found) {
     refuse(context, first, repair.refusal);
     return failure();
   }
   if (found->outcome.ran)
     steps = repair.describe(first, *found);
+  if (found->outcome.ran && !isTrial)
+    repair.searchLayouts(*found);
   if (failed(finish(*found)))
     return failure();
   for (const std::string &step : steps)

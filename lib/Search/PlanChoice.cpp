@@ -187,6 +187,8 @@ private:
       if (candidate == PlacementSearch::unlimited &&
           search.areAlike(candidate, PlacementSearch::byDefault))
         break;
+      if (succeeded(best.ran))
+        fixing.memory.secondsToBeat = best.seconds;
       TriedPlan tried = make(search, candidate, fixing);
       // Its errors say what the smallest plan would need.
       if (failed(tried.ran) && failed(best.ran) && tried.isOverLimit)

@@ -55,6 +55,8 @@ struct Options {
   /// up to about a second, where the bound is not met before. Without any, what the quick planners
   /// give.
   unsigned rounds = 1;
+  /// One part in so many of the effort of each round: for a layout of one plan of many.
+  unsigned share = 1;
   /// Threads that planners of a round share; 0 for what the machine has.
   unsigned threads = 0;
 };

@@ -14,6 +14,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -138,8 +139,11 @@ struct CompileOptions {
     bool reuse = true;         ///< a byte may hold one value after the other
     bool gateCopies = true;    ///< where it is short, copies come when there is room for them
     bool fixOverLimit = false; ///< look for a plan that fits where the first one does not
-    MemoryRepair repair;       ///< lib/Search fills it in
-    std::string largestBatch;  ///< the open dimension to find the largest size of; empty: none
+    /// Seconds of a plan that is there: a repair that will hardly be faster ends.
+    double secondsToBeat = std::numeric_limits<double>::infinity();
+    bool isTrial = false;     ///< one of many plans: its layouts are searched for briefly
+    MemoryRepair repair;      ///< lib/Search fills it in
+    std::string largestBatch; ///< the open dimension to find the largest size of; empty: none
   } memory;
 
   struct Debug {

@@ -604,7 +604,8 @@ def PlanMemoryPass : Pass<"gantry-plan-memory", "::mlir::ModuleOp"> {
     fullest moment. What cannot lie there is copied, when that is the smaller half.
   }];
   let options = [Option<"reuse", "reuse", "bool", "true", "let values that end make room for others">,
-                 Option<"gate", "gate", "bool", "true", "let copies into a device come when it has room">];
+                 Option<"gate", "gate", "bool", "true", "let copies into a device come when it has room">,
+                 Option<"trial", "trial", "bool", "false", "search for layouts briefly: the plan is one of many">];
   let dependentDialects = ["::gantry::commands::PlanDialect"];
 }
 

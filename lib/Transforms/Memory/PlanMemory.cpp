@@ -30,6 +30,8 @@ static constexpr uint64_t kAlignment = 64;
 /// Of the room on a device: a bound that leaves next to nothing free, and a layout that a short
 /// search seldom brings below it then.
 static constexpr double kFull = 0.995, kFar = 1.03;
+/// Of the effort of such a search, where the plan is one of many.
+static constexpr unsigned kTrialShare = 8;
 
 namespace {
 /// An arena in the making.
@@ -134,7 +136,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       if (moved)
         packed = packAll(func, byDevice, nullptr);
     }
-    if (failed(packed) || failed(tighten(func, byDevice, costs, *packed)))
+    if (failed(packed) || (!trial && failed(tighten(func, byDevice, costs, *packed))))
       return failure();
     for (auto [entry, solution] : llvm::zip(byDevice, packed->solutions))
       place(func, entry.first, entry.second, solution);
@@ -157,10 +159,14 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   /// Whether what does not fit is worth a search, where it could.
   enum class Packing { thorough, quick };
 
+  FailureOr<Packed> packAll(commands::FuncOp func, const Buffers &byDevice,
+                            const schedule::CommandCosts *costs) {
+    return packAll(func, byDevice, costs, trial ? Packing::quick : Packing::thorough);
+  }
+
   /// With costs, by the predicted timeline where the device has the room for that.
   FailureOr<Packed> packAll(commands::FuncOp func, const Buffers &byDevice,
-                            const schedule::CommandCosts *costs,
-                            Packing packing = Packing::thorough) {
+                            const schedule::CommandCosts *costs, Packing packing) {
     Timeline concurrent(func, costs);
     Timeline oneQueue(func);
     Packed packed;
@@ -332,7 +338,9 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
       return solution.take();
     for (unsigned rounds = 1; rounds <= (effort == Packing::thorough ? 2 : 1); ++rounds)
       if (solution && solution->peak > room(device) && solution->lowerBound <= room(device))
-        solution = packing::pack(problem, {.capacity = room(device), .rounds = rounds});
+        solution = packing::pack(
+            problem,
+            {.capacity = room(device), .rounds = rounds, .share = trial ? kTrialShare : 1});
     if (!solution)
       return cannotPlan(func, device, solution.status());
     return solution.take();
