@@ -88,6 +88,12 @@ RULES = [
                     r"""['"](?:numbers|floats|ints|indices|bools)['"]\s*,\s*['"](?:numbers|floats|ints|indices|bools)['"]|"""
                     r"""['"]GPU['"]\s*,\s*['"]CPU['"]"""),
          ("python-bindings/gantry", "tools/dev/python_bindings"), {}, (".py",)),
+    Rule("a search for attention among the ops of a graph", "ask Analysis/AttentionProducts.h, or Target/AttentionPolicy.h "
+         "which of them share a kernel", re.compile(r"\b(?:getDefiningOp|(?:dyn_)?cast\w*|isa\w*)<SoftmaxOp>"),
+         ("lib/Analysis", "lib/Linalg", "lib/Pipeline", "lib/Search", "lib/Target", "lib/Transforms"), {
+             "lib/Analysis/AttentionProducts.cpp": 1,
+             "lib/Target/AttentionPolicy.cpp": 1,
+         }),
     Rule("who runs whose devices", "ask TargetMap whose an op is", re.compile(r"\bmayStandIn\("), ("lib",), {
              "lib/Search/TopologyOptions.cpp": 1,
              "lib/Target/Target.cpp": 1,

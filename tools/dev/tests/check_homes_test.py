@@ -84,6 +84,14 @@ class CheckHomesTest(unittest.TestCase):
             self.write("python-bindings/gantry/a.py", text)
             self.assertEqual(len(self.offences_of(what)), 1, text)
 
+    def test_attention_is_looked_for_at_its_places(self):
+        what = "a search for attention among the ops of a graph"
+        self.write("lib/Target/A.cpp", ".Case<SoftmaxOp, LayerNormOp>(", "addLowering<SoftmaxOp, lower>(patterns);")
+        self.assertEqual(self.offences_of(what), [])
+        for text in ("weights.getDefiningOp<SoftmaxOp>()", "if (isa<SoftmaxOp>(op))", "dyn_cast_or_null<SoftmaxOp>(op)"):
+            self.write("lib/Target/A.cpp", text)
+            self.assertEqual(len(self.offences_of(what)), 1, text)
+
     def test_attribute_names_are_spelled_once(self):
         self.write("lib/A/A.cpp", 'op->setAttr("gantry.items", x);', 'op->getAttr("gantry.items");')
         self.assertEqual(list(check_homes.spelled_twice(self.root)), [])
