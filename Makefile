@@ -27,8 +27,8 @@ test: build ## run every test; the last line is the sum
 wheel: build ## pack the Python package with its libraries; the last line is the file
 	@$(PYTHON) tools/dev/make_wheel.py --build-dir $(BUILD)
 
-docs: build ## write docs/generated anew
-	@$(PYTHON) tools/dev/generate_docs.py --build-dir $(BUILD)
+docs: configure ## make the references in build/release/docs, and the Python files made of ops and headers
+	@cmake --build --preset $(PRESET) --target docs gantry-compiler
 	@$(PYTHON) tools/dev/generate_python.py --build-dir $(BUILD)
 
 format: ## format all C, C++ in place

@@ -27,7 +27,7 @@ install(TARGETS ${installed_libraries} ${installed_tools} EXPORT GantryTargets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/gantry-c DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
-# What messages, --help and the headers' comments name, under the names that they use.
+# What messages, --help and the headers' comments name, under the names that they use; docs/CMakeLists.txt adds the references.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
         DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE)
 # Completion where bash, zsh and fish look below a prefix, and manual pages.

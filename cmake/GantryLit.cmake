@@ -3,8 +3,6 @@
 #
 # lit runs from tools/dev/run_tests.py (make test); for one's own runs there is the target check-lit.
 
-find_program(GANTRY_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
-find_program(GANTRY_PYTHON NAMES python3 REQUIRED)
 set(GANTRY_LLVM_TOOLS_DIR ${LLVM_TOOLS_BINARY_DIR})
 if(NOT GANTRY_LLVM_TOOLS_DIR)
   set(GANTRY_LLVM_TOOLS_DIR /usr/lib/llvm-22/bin)

@@ -1,4 +1,4 @@
-# Compilers, warnings, sanitizers, ccache and lld: what every target shares.
+# Compilers, warnings, sanitizers, ccache, lld and Python: what every target shares.
 
 find_program(GANTRY_CCACHE ccache)
 if(GANTRY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -38,3 +38,7 @@ if(GANTRY_SANITIZE)
 endif()
 
 find_package(Threads REQUIRED)
+
+# Debian's, for which install_deps.sh has packages.
+find_program(GANTRY_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
+find_program(GANTRY_PYTHON NAMES python3 REQUIRED)

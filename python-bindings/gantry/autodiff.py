@@ -4,7 +4,7 @@
 >>> step = gt.value_and_grad(lambda x, y: losses.mse(y, net(x)), wrt=net)   # to a network's parameters
 
 In a function they become a `gantry.gradient` of its graph; outside, they run as a function of their own. What each op
-gives, also where two values are equal, is in docs/generated/Gradients.md.
+gives, also where two values are equal, is in docs/Gradients.md, which the build makes.
 """
 
 import functools

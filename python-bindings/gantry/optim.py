@@ -5,7 +5,7 @@
 >>> adam.apply(net, slopes)
 
 What a rule computes is `gantry.optimizer_step` of the graph; its formulas and their sources are one table, in
-docs/generated/Optimizers.md. What it keeps between steps are variables beside those that it changes.
+docs/Optimizers.md, which the build makes. What it keeps between steps are variables beside those that it changes.
 """
 
 import math

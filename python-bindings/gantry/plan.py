@@ -195,7 +195,7 @@ class Plan(Shown):
 
     @property
     def description(self):
-        """Everything that the plan says about itself, as nested dicts; keys as in docs/generated/PlanFormat.md."""
+        """Everything that the plan says about itself, as nested dicts; keys as in docs/PlanFormat.md, which the build makes."""
         if self._described is None:
             text = ctypes.c_char_p()
             _library.check(self._library.gantry_plan_describe_json(self._handle, ctypes.byref(text)))

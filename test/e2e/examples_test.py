@@ -105,8 +105,6 @@ def help_examples():
 def document_examples():
     names = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     for name in names or [str(path.relative_to(ROOT)) for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")]]:
-        if name.startswith("docs/generated"):
-            continue  # made from --help
         inside = False
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
             if line.startswith("```"):

@@ -33,8 +33,6 @@ from kernel_forms import DTYPES, rounded
 
 INTERPRETED = bool(gantry_api.DEVICES)  # kernels of GPUs
 ELSEWHERE = ("devices=CPU:0",) if INTERPRETED else ("devices=CPU:0,GPU:0", "simulate")
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TABLE = ROOT / "docs/generated/Gradients.md"
 CASES_OF_A_PLAN = 12
 AGAINST_PYTORCH, AGAINST_DIFFERENCES = 1e-10, 1e-6
 STEP = 1e-5  # of a central difference
@@ -266,8 +264,9 @@ def must_be_same(case):
     return source.form.family == "several operands" and all(source.operands[i][1] == source.results[0][1] for i in source.wrt)
 
 
-def ops_without_forms():
-    rules = re.findall(r"^\| `gantry\.(\w+)` \| (?!zero|no way|refused|—)", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
+def ops_without_forms(build):
+    table = (build / "docs/Gradients.md").read_text(encoding="utf-8")
+    rules = re.findall(r"^\| `gantry\.(\w+)` \| (?!zero|no way|refused|—)", table, re.MULTILINE)
     known = {form.op for form in forms()} | set(TESTED_ELSEWHERE)
     return [f"gantry.{op}" for op in rules if op not in known]
 
@@ -325,7 +324,7 @@ def main():
     cases = [case for case in make_cases(arguments.graphs) if arguments.filter in case.name]
     suite = Gradients(cases, pack)
     failures = suite.run(CASES_OF_A_PLAN, arguments.jobs)
-    failures.update((op, "has no form") for op in ops_without_forms())
+    failures.update((op, "has no form") for op in ops_without_forms(arguments.build_dir))
     if arguments.v:
         say(suite, failures)
     return groups.report("gradients", len(cases), failures, arguments.json)

@@ -15,12 +15,12 @@ fail() { echo "install: $*" >&2; exit 1; }
   { cat "$work/install.log" >&2; exit 1; }
 mv "$work/first" "$work/prefix"
 prefix=$work/prefix
-if grep -rIl "$work/first\|$build" "$prefix" --include='*.cmake' --include='*.pc'; then
+if grep -rIl "$work/first\|$build" "$prefix" --include='*.cmake' --include='*.pc' --include='*.md'; then
   fail "the files above name the folder that they were built in"
 fi
-# What messages and headers name.
+# What messages and headers name; of the references those that need no compiler.
 for file in include/gantry/Plan/Plan.fbs include/gantry/Support/CompileFlags.def \
-  share/doc/Gantry/docs/Errors.md share/doc/Gantry/docs/generated/OnnxOps.md \
+  share/doc/Gantry/docs/Errors.md share/doc/Gantry/docs/OnnxOps.md share/doc/Gantry/docs/CLI.md \
   share/doc/Gantry/examples/hello_terse.c share/bash-completion/completions/gantry \
   share/zsh/site-functions/_gantry share/fish/vendor_completions.d/gantry.fish; do
   [[ -f $prefix/$file ]] || fail "$file is missing"

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Writes docs/generated from its sources: .td files, Plan.fbs and the tools' --help.
+"""Writes pages of the references from their sources: .td files, tables, Plan.fbs and the tool's --help.
 
-Usage: generate_docs.py [--build-dir BUILD] [--check]
---check compares instead of writing and exits with 1 and a list of what is out of date. Pages that
-need a built tool are left alone, and said so, when BUILD has none.
+Usage: generate_docs.py PAGE ... --out FOLDER [--llvm FOLDER] [--gantry PROGRAM ...]
+docs/CMakeLists.txt calls it for each page, in build/docs. --llvm is where mlir-tblgen is, in bin, for pages of .td files;
+--gantry is the built tool, behind an emulator where it is built for another processor, for CLI.md.
 """
 
 import argparse
@@ -14,15 +14,14 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGET = ROOT / "docs/generated"
-LLVM = pathlib.Path("/usr/lib/llvm-22")
-NOTE = "<!-- Made by `make docs` from {source}; edit that. -->\n\n"
+OPS = "include/gantry/Dialect/{0}/IR/{0}Ops.td"
+NOTE = "<!-- Made by the build from {source}; edit that. -->\n\n"
 
 
-def tablegen(td, *flags):
+def tablegen(llvm, td, *flags):
     """Output of mlir-tblgen for a .td file given relative to the root."""
-    includes = ["-I", str(ROOT / "include"), "-I", str(LLVM / "include"), "-I", str((ROOT / td).parent)]
-    result = subprocess.run([str(LLVM / "bin/mlir-tblgen"), *flags, *includes, str(ROOT / td)],
+    includes = ["-I", str(ROOT / "include"), "-I", str(llvm / "include"), "-I", str((ROOT / td).parent)]
+    result = subprocess.run([str(llvm / "bin/mlir-tblgen"), *flags, *includes, str(ROOT / td)],
                             capture_output=True, text=True)
     if result.returncode:
         sys.exit(f"generate_docs: mlir-tblgen failed on {td}:\n{result.stderr}")
@@ -34,15 +33,15 @@ def tablegen(td, *flags):
     return re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE).strip() + "\n"
 
 
-def dialect_page(dialect, td, title):
-    return f"# {title}\n\n" + NOTE.format(source=f"`{td}`") + \
-        tablegen(td, "-gen-dialect-doc", f"-dialect={dialect}")
+def dialect_page(llvm, dialect, td):
+    return f"# Dialect `{dialect}`\n\n" + NOTE.format(source=f"`{td}`") + \
+        tablegen(llvm, td, "-gen-dialect-doc", f"-dialect={dialect}")
 
 
-def passes_page(files):
+def passes_page(llvm):
     parts = ["# Passes\n\n" + NOTE.format(source="the `Passes.td` files")]
-    for td in files:
-        parts.append(f"## {pathlib.Path(td).parent.name}\n\n" + tablegen(td, "-gen-pass-doc"))
+    for td in sorted((ROOT / "include").rglob("Passes.td")):
+        parts.append(f"## {td.parent.name}\n\n" + tablegen(llvm, str(td.relative_to(ROOT)), "-gen-pass-doc"))
     return "\n".join(parts)
 
 
@@ -135,7 +134,7 @@ def attributes_page(table):
     return "\n".join(page)
 
 
-def gradients_page(classes, unary, td):
+def gradients_page(llvm, classes, unary, td):
     """What differentiation makes of each op; refuses tables that lack an op of the dialect or have one too many."""
     page = ["# Gradients\n", NOTE.format(source=f"`{classes}` and `{unary}`").rstrip() + "\n",
             "What `gantry.gradient` makes of each op: a rule; *zero*, by definition, so that nothing is built; or *no way*, since what it gives "
@@ -158,7 +157,7 @@ def gradients_page(classes, unary, td):
         head, _, more = title.rstrip(".").partition(". ")
         page.append(f"## {head}\n\n" + (f"{more}.\n\n" if more else "") + "| op | gradient | keeps |\n|---|---|---|\n" +
                     "\n".join(f"| `gantry.{op}` | {words.get(own, '')}{told} | {kept(reads)} |" for op, own, reads, told in rows) + "\n")
-    ops = re.findall(r"^### `gantry\.(\w+)`.*$", tablegen(td, "-gen-dialect-doc", "-dialect=gantry"), flags=re.MULTILINE)
+    ops = re.findall(r"^### `gantry\.(\w+)`.*$", tablegen(llvm, td, "-gen-dialect-doc", "-dialect=gantry"), flags=re.MULTILINE)
     if sorted(ops) != sorted(found):
         sys.exit(f"generate_docs: {classes} and the dialect disagree about " + ", ".join(sorted(set(ops) ^ set(found)) or ["what stands twice"]))
     return "\n".join(page)
@@ -182,66 +181,51 @@ def optimizers_page(table):
     return "\n".join(page)
 
 
-def help_of(binary, *arguments, flag="--help"):
+def help_of(command, *arguments, flag="--help"):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    result = subprocess.run([str(binary), *arguments, flag], capture_output=True, text=True, env=environment)
+    result = subprocess.run([*command, *arguments, flag], capture_output=True, text=True, env=environment)
     if result.returncode:
-        raise RuntimeError(f"{binary} {' '.join(arguments)} {flag}: exit status {result.returncode}: {result.stderr}")
-    return result.stdout.replace(str(binary), binary.name).strip()
+        sys.exit(f"generate_docs: {' '.join([*command, *arguments, flag])}: exit status {result.returncode}: {result.stderr}")
+    return result.stdout.replace(command[-1], pathlib.Path(command[-1]).name).strip()
 
 
-def cli_page(binary):
+def cli_page(command):
     page = ["# Command line\n", NOTE.format(source="`gantry --help-all`").rstrip() + "\n",
-            "## gantry\n", "```text", (top := help_of(binary)), "```", ""]
+            "## gantry\n", "```text", (top := help_of(command)), "```", ""]
     subcommands = re.search(r"(?im)^(?:sub)?commands?:\s*\n((?:[ \t]+\S.*\n?)+)", top + "\n")
     for name in re.findall(r"(?m)^ {1,4}([a-z][a-z-]*)\b", subcommands.group(1) if subcommands else ""):
-        page += [f"## gantry {name}\n", "```text", help_of(binary, name, flag="--help-all"), "```", ""]
+        page += [f"## gantry {name}\n", "```text", help_of(command, name, flag="--help-all"), "```", ""]
     return "\n".join(page)
 
 
-def pages(build):
-    """Yields (file name, text) of every page, or (file name, None) for one that cannot be made now."""
-    ir = "include/gantry/Dialect/{0}/IR/{0}Ops.td"
-    for dialect, name, title in (("gantry", "Gantry", "Dialect `gantry`"), ("plan", "Plan", "Dialect `plan`")):
-        if (ROOT / ir.format(name)).exists():
-            yield f"{name}Dialect.md", dialect_page(dialect, ir.format(name), title)
-    if (ROOT / (table := "include/gantry/Dialect/Gantry/IR/Attributes.def")).exists():
-        yield "Attributes.md", attributes_page(table)
-    if (ROOT / "include/gantry/Gradient/Classes.def").exists():
-        yield "Gradients.md", gradients_page("include/gantry/Gradient/Classes.def", "include/gantry/Gradient/Unary.def", ir.format("Gantry"))
-    if (ROOT / (table := "include/gantry/Dialect/Gantry/IR/Optimizers.def")).exists():
-        yield "Optimizers.md", optimizers_page(table)
-    if (ROOT / "lib/Frontend/ONNX").is_dir():
-        yield "OnnxOps.md", onnx_page("lib/Frontend/ONNX")
-    files = [str(file.relative_to(ROOT)) for file in sorted((ROOT / "include").rglob("Passes.td"))]
-    if files:
-        yield "Passes.md", passes_page(files)
-    if (ROOT / "include/gantry/Plan/Plan.fbs").exists():
-        yield "PlanFormat.md", plan_format_page("include/gantry/Plan/Plan.fbs")
-    binary = build / "bin/gantry" if build else None
-    yield "CLI.md", cli_page(binary) if binary and binary.exists() else None
+# Every page and what makes it of --llvm and --gantry.
+PAGES = {
+    "Attributes.md": lambda tools: attributes_page("include/gantry/Dialect/Gantry/IR/Attributes.def"),
+    "CLI.md": lambda tools: cli_page(tools.gantry),
+    "GantryDialect.md": lambda tools: dialect_page(tools.llvm, "gantry", OPS.format("Gantry")),
+    "Gradients.md": lambda tools: gradients_page(tools.llvm, "include/gantry/Gradient/Classes.def", "include/gantry/Gradient/Unary.def",
+                                                 OPS.format("Gantry")),
+    "OnnxOps.md": lambda tools: onnx_page("lib/Frontend/ONNX"),
+    "Optimizers.md": lambda tools: optimizers_page("include/gantry/Dialect/Gantry/IR/Optimizers.def"),
+    "Passes.md": lambda tools: passes_page(tools.llvm),
+    "PlanDialect.md": lambda tools: dialect_page(tools.llvm, "plan", OPS.format("Plan")),
+    "PlanFormat.md": lambda tools: plan_format_page("include/gantry/Plan/Plan.fbs"),
+}
+# Those of .td files, which a build without the compiler does not make.
+OF_COMPILER = ("GantryDialect.md", "Gradients.md", "Passes.md", "PlanDialect.md")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--build-dir", type=pathlib.Path)
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--llvm", type=pathlib.Path, default=pathlib.Path("/usr/lib/llvm-22"))
+    parser.add_argument("--gantry", nargs="+")
+    parser.add_argument("pages", nargs="+", choices=PAGES, metavar="PAGE")
     arguments = parser.parse_args()
-    build = arguments.build_dir.resolve() if arguments.build_dir else None
-    stale = []
-    for name, text in pages(build):
-        file = TARGET / name
-        if text is None:
-            print(f"generate_docs: docs/generated/{name} left alone: no built tool given")
-        elif arguments.check:
-            if not file.exists() or file.read_text(encoding="utf-8") != text:
-                stale.append(name)
-        else:
-            TARGET.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-    if stale:
-        print("docs/generated: error: out of date: " + ", ".join(stale) + "; run 'make docs'", file=sys.stderr)
-    return 1 if stale else 0
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name in arguments.pages:
+        (arguments.out / name).write_text(PAGES[name](arguments), encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@
 
 using namespace llvm;
 
-/// Pages of the dialects, as `make docs` writes them.
+/// Pages of the dialects, as docs/CMakeLists.txt makes them.
 static constexpr const char *kPages[] = {
 #include "GantryDialectPage.inc"
     ,

@@ -161,7 +161,7 @@ std::string Importer::describeUnknown(const Node &node) {
   if (meant.empty() && meantOps.size() <= mostLookedFor)
     meant = didYouMean(op, supported);
   return "the op is not supported" + (meant.empty() ? ";" : meant) + " " +
-         std::to_string(supported.size()) + " ops are, see docs/generated/OnnxOps.md";
+         std::to_string(supported.size()) + " ops are, see docs/OnnxOps.md";
 }
 
 Values Importer::dispatch(const Node &node, Scope &scope, int64_t opset, Location loc,
