@@ -214,6 +214,8 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   // The layouts of weights that are made at load are made there, too.
   if (options.copy.once)
     pm.addPass(createEvaluateOncePass());
+  // Before groups, of which updates are the last ops.
+  pm.addPass(createReadUpdatedVariablesPass());
   // Before groups, which are made of what is one kernel at most.
   pm.addPass(createSplitReductionsPass());
   pm.addPass(createFormKernelsPass(form));

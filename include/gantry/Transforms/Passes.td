@@ -428,6 +428,18 @@ def SplitReductionsPass : Pass<"gantry-split-reductions", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def ReadUpdatedVariablesPass : Pass<"gantry-read-updated-variables", "::mlir::ModuleOp"> {
+  let summary = "read the next value of a variable from the variable";
+  let description = [{
+    Readers of the operand of a `gantry.update` read its result instead, where nothing reads the old value of the variable
+    behind the op that makes the operand, which is on the same device. The update then is its only reader, and joins the
+    kernel that makes it.
+
+    Precondition: variables are arguments and results; ops are placed, copies made.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
   let summary = "group ops into kernels";
   let description = [{

@@ -1,7 +1,8 @@
 // Puts launches in an order that holds few bytes at a time: the adapter between functions and the
 // orders of the queues library.
 //
-// The order of the graph is one of several that compute the same. Each is tried on what it would
+// The order of the graph is one of several that compute the same. An update of a variable stays
+// behind what reads the old value, so that it is made in its place. Each is tried on what it would
 // hold and how long it would take; the one that holds least wins, of those that take at most 2 %
 // more than the shortest. What several devices compute keeps its order: there, time is overlap.
 
@@ -58,6 +59,7 @@ struct Steps {
 private:
   bool isOnDevice(LaunchOp launch);
   bool isReturned(Value value) const;
+  void keepUpdatesInPlace();
   void addValues(Operation *op, queues::Step &step);
   void addReads(Operation *op, queues::Step &step);
   queues::Task taskOf(Operation *op);
@@ -143,6 +145,45 @@ void Steps::describe() {
     for (uint32_t value : step.reads)
       task.after.push_back(makers.lookup(value));
   }
+  keepUpdatesInPlace();
+}
+
+/// What makes the next value of a variable stays behind what the block has before it of readers of
+/// the old value, and of checks of indices: then nothing is updated when one of them fails.
+void Steps::keepUpdatesInPlace() {
+  auto func = cast<func::FuncOp>(block.getParentOp());
+  DenseMap<Attribute, Value> arguments;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    if (Attribute variable = func.getArgAttr(i, kVariableAttr))
+      arguments[variable] = func.getArgument(i);
+  DenseMap<Operation *, SmallVector<Value, 1>> updated; // by what makes the next value: the old one
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    if (Attribute variable = func.getResultAttr(i, kVariableAttr))
+      if (Operation *maker = skipViews(block.getTerminator()->getOperand(i)).getDefiningOp())
+        updated[maker].push_back(arguments.lookup(variable));
+  DenseMap<Value, SmallVector<uint32_t>> readers; // of what the caller has
+  SmallVector<uint32_t> checks;
+  for (auto [i, op] : llvm::enumerate(ops)) {
+    auto before = [&, i = i](ArrayRef<uint32_t> those) {
+      llvm::append_range(sequence.steps[i].after, those);
+      llvm::append_range(tasks[i].after, those);
+    };
+    if (auto old = updated.find(op); old != updated.end()) {
+      for (Value value : old->second)
+        before(readers.lookup(value));
+      before(checks);
+    }
+    bool isCheck = false;
+    op->walk([&](Operation *inner) {
+      isCheck |= isa<AssertIndicesOp>(inner);
+      for (Value operand : inner->getOperands())
+        if (auto argument = dyn_cast<BlockArgument>(skipViews(operand));
+            argument && argument.getOwner() == &block)
+          readers[argument].push_back(i);
+    });
+    if (isCheck)
+      checks.push_back(i);
+  }
 }
 
 double Steps::secondsOf(LaunchOp launch) {
@@ -224,16 +265,8 @@ struct OrderLaunches : gantry::impl::OrderLaunchesPassBase<OrderLaunches> {
     Declarations declarations(getOperation());
     Homes homes(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func.isPublic() && !func.isExternal() && !hasVariables(func))
+      if (func.isPublic() && !func.isExternal())
         order({declarations, homes, func.getBody().front()});
-  }
-
-  /// There, the order says where the old values end and the new ones begin.
-  static bool hasVariables(func::FuncOp func) {
-    for (unsigned i = 0; i < func.getNumResults(); ++i)
-      if (func.getResultAttr(i, kVariableAttr))
-        return true;
-    return false;
   }
 
   static void order(Steps steps) {

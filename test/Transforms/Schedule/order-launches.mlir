@@ -56,3 +56,28 @@ module attributes {gantry.topology = #gantry.topology<[#cpu], {physical = [{driv
     return %sum, %scaled : tensor<64xf32>, tensor<64xf32>
   }
 }
+
+// -----
+
+// Gradients end where they are used up: each update stands behind the last reader of the old value, and in front of the
+// next gradient.
+#cpu = #gantry.device<"/job:localhost/replica:0/task:0/device:CPU:0">
+module attributes {gantry.topology = #gantry.topology<[#cpu], {physical = [{driver = "host", name = "/physical_device:CPU:0"}], logical = [{physical = 0}]}>} {
+  gantry.variable @u = dense<1.0> : tensor<64x64xf32>
+  gantry.variable @w = dense<1.0> : tensor<64x64xf32>
+  // CHECK-LABEL: func.func @updates(
+  // CHECK: gantry.launch @kernels_cpu::@exp_0(
+  // CHECK: gantry.launch @kernels_cpu::@mul_0(%{{.*}}, %arg1)
+  // CHECK: gantry.launch @kernels_cpu::@sub_0(%arg1,
+  // CHECK: gantry.launch @kernels_cpu::@sin_0(
+  // CHECK: gantry.launch @kernels_cpu::@sub_0(%arg0,
+  func.func @updates(%u: tensor<64x64xf32> {gantry.variable = @u}, %w: tensor<64x64xf32> {gantry.variable = @w}, %x: tensor<64x64xf32>)
+      -> (tensor<64x64xf32> {gantry.variable = @u}, tensor<64x64xf32> {gantry.variable = @w}) {
+    %a = gantry.exp %x {gantry.device = #cpu} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %d = gantry.mul %a, %w {gantry.device = #cpu} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %e = gantry.sin %d {gantry.device = #cpu} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %u1 = gantry.sub %u, %e {gantry.device = #cpu} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %w1 = gantry.sub %w, %d {gantry.device = #cpu} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %u1, %w1 : tensor<64x64xf32>, tensor<64x64xf32>
+  }
+}
