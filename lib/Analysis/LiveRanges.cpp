@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::memory;
 
-Timeline::Timeline(commands::FuncOp func, const schedule::CommandCosts *costs) {
+Timeline::Timeline(plan::ir::FuncOp func, const schedule::CommandCosts *costs) {
   number(func.getBody());
   if (costs)
     schedule::forEachSegment(func.getBody().front(), [&](ArrayRef<Operation *> commands) {
@@ -37,21 +37,21 @@ void Timeline::number(Region &region) {
     for (Region &nested : op.getRegions())
       number(nested);
     // A loop reads its condition once more after its body.
-    if (isa<commands::WhileOp>(op))
+    if (isa<plan::ir::WhileOp>(op))
       ops.push_back(&op);
     end[&op] = ops.size();
   }
 }
 
-LiveRange gantry::memory::liveRange(commands::BufferDeclOp buffer, const Timeline &time) {
+LiveRange gantry::memory::liveRange(plan::ir::BufferDeclOp buffer, const Timeline &time) {
   uint32_t first = UINT32_MAX, last = 0;
   for (Operation *user : buffer->getUsers()) {
     uint32_t from = time.at.lookup(user);
     // Control flow reads its condition before (if) and throughout (while) its regions.
-    uint32_t to = isa<commands::IfOp>(user) ? from + 1 : time.end.lookup(user);
-    for (Operation *parent = user->getParentOp(); parent && !isa<commands::FuncOp>(parent);
+    uint32_t to = isa<plan::ir::IfOp>(user) ? from + 1 : time.end.lookup(user);
+    for (Operation *parent = user->getParentOp(); parent && !isa<plan::ir::FuncOp>(parent);
          parent = parent->getParentOp()) {
-      if (!isa<commands::WhileOp>(parent) || parent->isProperAncestor(buffer))
+      if (!isa<plan::ir::WhileOp>(parent) || parent->isProperAncestor(buffer))
         continue;
       from = std::min(from, time.at.lookup(parent));
       to = std::max(to, time.end.lookup(parent));
@@ -64,13 +64,13 @@ LiveRange gantry::memory::liveRange(commands::BufferDeclOp buffer, const Timelin
 
 uint64_t gantry::memory::boundBytes(ModuleOp module, StringAttr device) {
   uint64_t most = 0;
-  for (auto func : module.getOps<commands::FuncOp>()) {
+  for (auto func : module.getOps<plan::ir::FuncOp>()) {
     // Constants are counted as such.
     if (func.getAtLoad())
       continue;
     uint64_t bytes = 0;
     for (ArrayAttr bindings : {func.getInputs(), func.getOutputs()})
-      for (auto binding : bindings.getAsRange<commands::BindingAttr>())
+      for (auto binding : bindings.getAsRange<plan::ir::BindingAttr>())
         if (binding.getDevice().getAttr() == device)
           bytes += getByteSize(cast<RankedTensorType>(binding.getType()));
     most = std::max(most, bytes);

@@ -10,11 +10,11 @@ using namespace gantry;
 using namespace gantry::schedule;
 
 QueueName gantry::schedule::queueOf(Operation *command) {
-  if (auto copy = dyn_cast<commands::CopyOp>(command))
+  if (auto copy = dyn_cast<plan::ir::CopyOp>(command))
     return {copy.getDeviceAttr(), copy.getQueue()};
-  if (auto check = dyn_cast<commands::CheckOp>(command))
+  if (auto check = dyn_cast<plan::ir::CheckOp>(command))
     return {check.getDeviceAttr(), 0};
-  return {cast<commands::LaunchOp>(command).getDeviceAttr(), 0};
+  return {cast<plan::ir::LaunchOp>(command).getDeviceAttr(), 0};
 }
 
 void gantry::schedule::forEachSegment(Block &block,
@@ -41,19 +41,19 @@ void gantry::schedule::forEachSegment(Block &block,
 }
 
 void gantry::schedule::forEachBuffer(Operation *command, function_ref<void(Value, bool)> use) {
-  if (auto copy = dyn_cast<commands::CopyOp>(command)) {
+  if (auto copy = dyn_cast<plan::ir::CopyOp>(command)) {
     for (auto [source, target] : llvm::zip(copy.getSources(), copy.getTargets())) {
       use(source, false);
       use(target, true);
     }
     return;
   }
-  if (auto check = dyn_cast<commands::CheckOp>(command)) {
+  if (auto check = dyn_cast<plan::ir::CheckOp>(command)) {
     for (Value buffer : check->getOperands())
       use(buffer, false);
     return;
   }
-  auto launch = cast<commands::LaunchOp>(command);
+  auto launch = cast<plan::ir::LaunchOp>(command);
   for (Value input : launch.getInputs())
     use(input, false);
   for (Value output : launch.getOutputs())
@@ -78,7 +78,7 @@ DenseMap<QueueName, uint32_t> gantry::schedule::numberQueues(ArrayRef<Operation 
 static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devices) {
   Topology topology;
   std::map<std::tuple<DeviceName, DeviceType, int64_t>, uint32_t> physical;
-  for (auto op : module.getOps<commands::DeviceOp>()) {
+  for (auto op : module.getOps<plan::ir::DeviceOp>()) {
     const DeviceName &full = op.getDevice().getName();
     auto [known, isNew] = physical.try_emplace({full.taskName(), *full.type, op.getPhysical()},
                                                topology.physical.size());
@@ -94,7 +94,7 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
     devices[FlatSymbolRefAttr::get(op.getSymNameAttr())] = topology.logical.size();
     topology.logical.push_back({full, known->second, 0});
   }
-  for (auto op : module.getOps<commands::LinkOp>()) {
+  for (auto op : module.getOps<plan::ir::LinkOp>()) {
     auto from = devices.find(op.getSourceAttr()), to = devices.find(op.getTargetAttr());
     if (from != devices.end() && to != devices.end())
       topology.links.push_back(
@@ -105,9 +105,9 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
 }
 
 CommandCosts::CommandCosts(ModuleOp module) : costs(CostModel::of(topologyOf(module, devices))) {
-  for (auto constant : module.getOps<commands::ConstantOp>())
+  for (auto constant : module.getOps<plan::ir::ConstantOp>())
     residents[FlatSymbolRefAttr::get(constant.getSymNameAttr())] = constant.getDeviceAttr();
-  for (auto variable : module.getOps<commands::VariableOp>())
+  for (auto variable : module.getOps<plan::ir::VariableOp>())
     residents[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable.getDeviceAttr();
 }
 
@@ -115,26 +115,26 @@ uint32_t CommandCosts::device(Attribute symbol) const { return devices.lookup(sy
 
 uint32_t CommandCosts::deviceOf(Value buffer) const {
   Operation *op = buffer.getDefiningOp();
-  if (auto decl = dyn_cast<commands::BufferDeclOp>(op))
+  if (auto decl = dyn_cast<plan::ir::BufferDeclOp>(op))
     return device(decl.getDeviceAttr());
-  if (auto use = dyn_cast<commands::UseOp>(op))
+  if (auto use = dyn_cast<plan::ir::UseOp>(op))
     return device(residents.lookup(use.getConstantAttr()));
-  if (auto state = dyn_cast<commands::StateOp>(op))
+  if (auto state = dyn_cast<plan::ir::StateOp>(op))
     return device(residents.lookup(state.getVariableAttr()));
-  auto func = op->getParentOfType<commands::FuncOp>();
-  auto input = dyn_cast<commands::InputOp>(op);
-  uint64_t index = input ? input.getIndex() : cast<commands::OutputOp>(op).getIndex();
+  auto func = op->getParentOfType<plan::ir::FuncOp>();
+  auto input = dyn_cast<plan::ir::InputOp>(op);
+  uint64_t index = input ? input.getIndex() : cast<plan::ir::OutputOp>(op).getIndex();
   ArrayAttr bindings = input ? func.getInputs() : func.getOutputs();
   if (index >= bindings.size())
     return 0;
-  return device(cast<commands::BindingAttr>(bindings[index]).getDevice());
+  return device(cast<plan::ir::BindingAttr>(bindings[index]).getDevice());
 }
 
-std::pair<uint32_t, uint32_t> CommandCosts::endsOf(commands::CopyOp copy) const {
+std::pair<uint32_t, uint32_t> CommandCosts::endsOf(plan::ir::CopyOp copy) const {
   return {deviceOf(copy.getSources().front()), deviceOf(copy.getTargets().front())};
 }
 
-double CommandCosts::latency(commands::CopyOp copy) const {
+double CommandCosts::latency(plan::ir::CopyOp copy) const {
   auto [from, to] = endsOf(copy);
   return costs.numDevices() == 0 ? 0 : costs.copyLatency(from, to);
 }
@@ -143,7 +143,7 @@ static uint64_t sizeOf(Value buffer) {
   return cast<IntegerAttr>(buffer.getDefiningOp()->getAttr("size")).getInt();
 }
 
-static uint64_t copiedBytes(commands::CopyOp copy) {
+static uint64_t copiedBytes(plan::ir::CopyOp copy) {
   uint64_t bytes = 0;
   for (Value source : copy.getSources())
     bytes += sizeOf(source);
@@ -152,29 +152,29 @@ static uint64_t copiedBytes(commands::CopyOp copy) {
 
 double CommandCosts::seconds(Operation *command) const {
   constexpr double least = 1e-9; // so that what runs takes its turn
-  if (costs.numDevices() == 0 || isa<commands::CheckOp>(command))
+  if (costs.numDevices() == 0 || isa<plan::ir::CheckOp>(command))
     return least;
-  if (auto copy = dyn_cast<commands::CopyOp>(command)) {
+  if (auto copy = dyn_cast<plan::ir::CopyOp>(command)) {
     auto [from, to] = endsOf(copy);
     return std::max(least, costs.copySeconds(from, to, copiedBytes(copy)));
   }
-  auto launch = cast<commands::LaunchOp>(command);
+  auto launch = cast<plan::ir::LaunchOp>(command);
   return std::max(least, secondsOn(device(launch.getDeviceAttr()), launch));
 }
 
 std::optional<uint32_t> CommandCosts::runsOn(Operation *command) const {
-  if (auto launch = dyn_cast<commands::LaunchOp>(command))
+  if (auto launch = dyn_cast<plan::ir::LaunchOp>(command))
     return device(launch.getDeviceAttr());
-  if (auto copy = dyn_cast<commands::CopyOp>(command))
+  if (auto copy = dyn_cast<plan::ir::CopyOp>(command))
     if (auto [from, to] = endsOf(copy); from == to)
       return from;
   return std::nullopt;
 }
 
 double CommandCosts::secondsOn(uint32_t device, Operation *command) const {
-  if (auto copy = dyn_cast<commands::CopyOp>(command))
+  if (auto copy = dyn_cast<plan::ir::CopyOp>(command))
     return costs.copySeconds(device, device, copiedBytes(copy));
-  auto launch = cast<commands::LaunchOp>(command);
+  auto launch = cast<plan::ir::LaunchOp>(command);
   Work work{uint64_t(launch.getFlops()), uint64_t(launch.getBytes())};
   if (!work.bytes)
     forEachBuffer(launch, [&](Value buffer, bool) { work.bytes += sizeOf(buffer); });
@@ -195,7 +195,7 @@ struct LastUses {
 
 /// Of buffers that share bytes the first one that was asked for.
 static Value wholeOf(Value buffer, DenseMap<int64_t, Value> &wholes) {
-  auto decl = buffer.getDefiningOp<commands::BufferDeclOp>();
+  auto decl = buffer.getDefiningOp<plan::ir::BufferDeclOp>();
   std::optional<memory::Share> share = decl ? memory::shareOf(decl) : std::nullopt;
   return share ? wholes.try_emplace(share->whole, buffer).first->second : buffer;
 }
@@ -208,7 +208,7 @@ std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> 
   std::vector<queues::Task> tasks(commands.size());
   DenseMap<uint32_t, SmallVector<uint32_t>> launches; // by device
   for (auto [i, op] : llvm::enumerate(commands))
-    if (auto launch = dyn_cast<commands::LaunchOp>(op))
+    if (auto launch = dyn_cast<plan::ir::LaunchOp>(op))
       launches[costs.device(launch.getDeviceAttr())].push_back(i);
   for (uint32_t i = 0; i < tasks.size(); ++i) {
     queues::Task &task = tasks[i];
@@ -219,12 +219,12 @@ std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> 
         task.after.push_back(other);
     };
     if (auto gate = commands[i]->getAttrOfType<IntegerAttr>(kGatedAttr)) {
-      const uint32_t device = costs.endsOf(cast<commands::CopyOp>(commands[i])).second;
+      const uint32_t device = costs.endsOf(cast<plan::ir::CopyOp>(commands[i])).second;
       if (gate.getInt() > 0)
         task.after.push_back(launches[device][gate.getInt() - 1]);
     }
     forEachBuffer(commands[i], [&](Value buffer, bool writes) {
-      if (isa<commands::InputOp, commands::UseOp>(buffer.getDefiningOp()))
+      if (isa<plan::ir::InputOp, plan::ir::UseOp>(buffer.getDefiningOp()))
         return; // nobody writes these
       LastUses &last = uses[wholeOf(buffer, wholes)];
       if (last.write)

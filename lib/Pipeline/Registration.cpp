@@ -22,7 +22,7 @@ void gantry::registerDialects(mlir::DialectRegistry &registry) {
   std::call_once(once, [] { mlir::registerAllPasses(); });
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<GantryDialect, commands::PlanDialect>();
+  registry.insert<GantryDialect, plan::ir::PlanDialect>();
   registerCPUTarget();
   registerCUDATarget();
   registerGradients(registry);

@@ -169,7 +169,7 @@ void gantry::registerDialects(DialectRegistry &registry) {
   registerBufferization(registry);
   registerTiling(registry);
   registerConversions(registry);
-  registry.insert<GantryDialect, commands::PlanDialect>();
+  registry.insert<GantryDialect, plan::ir::PlanDialect>();
   registerCPUTarget();
   registerCUDATarget();
   registerGradients(registry);

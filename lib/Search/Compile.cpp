@@ -149,8 +149,8 @@ static bool hasLimits(const Topology &topology) {
 
 /// Whether the phase Memory has copies wait for room.
 static bool waitsForRoom(ModuleOp module) {
-  return llvm::any_of(module.getOps<commands::ArenaOp>(),
-                      [](commands::ArenaOp arena) { return arena->hasAttr(memory::kLostAttr); });
+  return llvm::any_of(module.getOps<plan::ir::ArenaOp>(),
+                      [](plan::ir::ArenaOp arena) { return arena->hasAttr(memory::kLostAttr); });
 }
 
 namespace {
@@ -270,9 +270,9 @@ struct Compilation {
 
   /// What the layout lost where copies wait for room is to be learnt from, whichever plan wins.
   void noteWhatWasLost(ModuleOp planned) {
-    for (auto arena : planned.getOps<commands::ArenaOp>())
+    for (auto arena : planned.getOps<plan::ir::ArenaOp>())
       if (Attribute lost = arena->getAttr(memory::kLostAttr))
-        if (auto same = module->lookupSymbol<commands::ArenaOp>(arena.getSymName()))
+        if (auto same = module->lookupSymbol<plan::ir::ArenaOp>(arena.getSymName()))
           same->setAttr(memory::kLostAttr, lost);
   }
 
@@ -497,7 +497,7 @@ struct Compilation {
     if (output.isOutline)
       return false;
     uint64_t constants = 0;
-    for (auto constant : module->getOps<commands::ConstantOp>())
+    for (auto constant : module->getOps<plan::ir::ConstantOp>())
       constants += constant.getSize();
     return output.scratchAbove != 0 && constants >= output.scratchAbove;
   }

@@ -101,9 +101,9 @@ double gantry::secondsOfPlan(ModuleOp module) {
 
 PlannedBytes gantry::bytesOfPlan(ModuleOp module) {
   PlannedBytes planned;
-  for (auto device : module.getOps<commands::DeviceOp>()) {
+  for (auto device : module.getOps<plan::ir::DeviceOp>()) {
     int64_t bytes = memory::boundBytes(module, device.getSymNameAttr()), waitedFor = 0;
-    for (auto arena : module.getOps<commands::ArenaOp>())
+    for (auto arena : module.getOps<plan::ir::ArenaOp>())
       if (arena.getDeviceAttr().getAttr() == device.getSymNameAttr()) {
         bytes += std::max(arena.getSize(), arena.getLoadSize());
         if (auto missing = arena->getAttrOfType<IntegerAttr>(memory::kShortAttr))
@@ -134,7 +134,7 @@ static void measure(Attempt &attempt) {
 /// Whether a device has a constant in two layouts.
 static bool keepsTwice(ModuleOp module) {
   llvm::DenseMap<std::pair<Attribute, Attribute>, Attribute> layouts;
-  for (auto constant : module.getOps<commands::ConstantOp>()) {
+  for (auto constant : module.getOps<plan::ir::ConstantOp>()) {
     if (!constant.getValueAttr())
       continue;
     Attribute layout = constant->getAttr(kLayoutAttr);
@@ -166,15 +166,15 @@ static bool leavesToLibrary(ModuleOp module) {
 }
 
 static bool computesAtLoad(ModuleOp module) {
-  return llvm::any_of(module.getOps<commands::FuncOp>(),
-                      [](commands::FuncOp func) { return func.getAtLoad(); });
+  return llvm::any_of(module.getOps<plan::ir::FuncOp>(),
+                      [](plan::ir::FuncOp func) { return func.getAtLoad(); });
 }
 
 static std::vector<int64_t> constantsByDevice(ModuleOp module) {
   std::vector<int64_t> bytes;
-  for (auto device : module.getOps<commands::DeviceOp>()) {
+  for (auto device : module.getOps<plan::ir::DeviceOp>()) {
     bytes.push_back(0);
-    for (auto constant : module.getOps<commands::ConstantOp>())
+    for (auto constant : module.getOps<plan::ir::ConstantOp>())
       if (constant.getDeviceAttr().getAttr() == device.getSymNameAttr())
         bytes.back() += constant.getSize();
   }
@@ -190,7 +190,7 @@ static bool askForMore(const Attempt &attempt, ArrayRef<int64_t> all, int64_t fa
   const std::vector<int64_t> constants = constantsByDevice(module);
   repair.resize(attempt.missing.size());
   bool isAny = false;
-  for (auto [i, device] : llvm::enumerate(module.getOps<commands::DeviceOp>())) {
+  for (auto [i, device] : llvm::enumerate(module.getOps<plan::ir::DeviceOp>())) {
     if (attempt.missing[i] == 0 || constants[i] == 0 || repair[i].streamed >= all[i] ||
         device.getDevice().getName().type == DeviceType::CPU)
       continue;

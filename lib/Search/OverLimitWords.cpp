@@ -12,9 +12,9 @@ using namespace gantry::overlimit;
 
 /// Calls `add` with what is said of each device; what is empty is not said.
 static std::string describeByDevice(ModuleOp module,
-                                    function_ref<std::string(commands::DeviceOp)> describe) {
+                                    function_ref<std::string(plan::ir::DeviceOp)> describe) {
   std::string text;
-  for (auto device : module.getOps<commands::DeviceOp>())
+  for (auto device : module.getOps<plan::ir::DeviceOp>())
     if (std::string own = describe(device); !own.empty())
       text += (text.empty() ? "" : "; ") + device.getDevice().getName().shortStr() + ": " + own;
   return text;
@@ -27,14 +27,14 @@ struct Brought {
 } // namespace
 
 /// What copies bring to the device because of its limit: weights, or values that were there before.
-static Brought broughtTo(commands::DeviceOp device, bool isWeight) {
+static Brought broughtTo(plan::ir::DeviceOp device, bool isWeight) {
   Brought brought;
-  device->getParentOfType<ModuleOp>().walk([&](commands::CopyOp copy) {
+  device->getParentOfType<ModuleOp>().walk([&](plan::ir::CopyOp copy) {
     for (unsigned i = 0; i < copy.getSources().size(); ++i) {
-      commands::CopyOp::Copied value = copy.getCopied(i);
-      auto target = value.target.getDefiningOp<commands::BufferDeclOp>();
+      plan::ir::CopyOp::Copied value = copy.getCopied(i);
+      auto target = value.target.getDefiningOp<plan::ir::BufferDeclOp>();
       if (value.cause != kOverLimitCause || !target ||
-          isa<commands::UseOp>(value.source.getDefiningOp()) != isWeight ||
+          isa<plan::ir::UseOp>(value.source.getDefiningOp()) != isWeight ||
           target.getDeviceAttr().getAttr() != device.getSymNameAttr())
         continue;
       brought.bytes += target.getSize();
@@ -52,7 +52,7 @@ static std::string count(Brought brought, StringRef what) {
 }
 
 std::string overlimit::describeStreamed(ModuleOp module) {
-  return describeByDevice(module, [](commands::DeviceOp device) -> std::string {
+  return describeByDevice(module, [](plan::ir::DeviceOp device) -> std::string {
     Brought brought = broughtTo(device, true);
     if (brought.number == 0)
       return "";
@@ -63,7 +63,7 @@ std::string overlimit::describeStreamed(ModuleOp module) {
 }
 
 std::string overlimit::describeSwapped(ModuleOp module) {
-  return describeByDevice(module, [](commands::DeviceOp device) -> std::string {
+  return describeByDevice(module, [](plan::ir::DeviceOp device) -> std::string {
     Brought brought = broughtTo(device, false);
     if (brought.number == 0 || device.getDevice().getName().type == DeviceType::CPU)
       return ""; // the way there
@@ -72,16 +72,16 @@ std::string overlimit::describeSwapped(ModuleOp module) {
   });
 }
 
-static unsigned countPlaced(ModuleOp module, function_ref<bool(commands::PlacedAttr)> isMeant) {
+static unsigned countPlaced(ModuleOp module, function_ref<bool(plan::ir::PlacedAttr)> isMeant) {
   unsigned number = 0;
-  for (auto func : module.getOps<commands::FuncOp>())
-    number += llvm::count_if(func.getPlaced().getAsRange<commands::PlacedAttr>(), isMeant);
+  for (auto func : module.getOps<plan::ir::FuncOp>())
+    number += llvm::count_if(func.getPlaced().getAsRange<plan::ir::PlacedAttr>(), isMeant);
   return number;
 }
 
 std::string overlimit::describeRecomputed(ModuleOp module) {
-  return describeByDevice(module, [&](commands::DeviceOp device) -> std::string {
-    unsigned number = countPlaced(module, [&](commands::PlacedAttr op) {
+  return describeByDevice(module, [&](plan::ir::DeviceOp device) -> std::string {
+    unsigned number = countPlaced(module, [&](plan::ir::PlacedAttr op) {
       return op.getDevice().getAttr() == device.getSymNameAttr() &&
              op.getName().contains(kAgainSuffix);
     });
@@ -92,8 +92,8 @@ std::string overlimit::describeRecomputed(ModuleOp module) {
 }
 
 std::string overlimit::describeMoved(ModuleOp module) {
-  return describeByDevice(module, [&](commands::DeviceOp device) -> std::string {
-    unsigned number = countPlaced(module, [&](commands::PlacedAttr op) {
+  return describeByDevice(module, [&](plan::ir::DeviceOp device) -> std::string {
+    unsigned number = countPlaced(module, [&](plan::ir::PlacedAttr op) {
       return op.getDevice().getAttr() == device.getSymNameAttr() && op.getReason() == kMovedReason;
     });
     return number == 0 ? ""
@@ -104,7 +104,7 @@ std::string overlimit::describeMoved(ModuleOp module) {
 
 std::string overlimit::describePieces(ModuleOp module, const MemoryRepair &repair) {
   std::string text;
-  for (auto [device, row] : llvm::zip(module.getOps<commands::DeviceOp>(), repair))
+  for (auto [device, row] : llvm::zip(module.getOps<plan::ir::DeviceOp>(), repair))
     if (row.pieces > 1)
       text += (text.empty() ? "" : "; ") + device.getDevice().getName().shortStr() +
               ": where most memory is in use the batch runs in " + std::to_string(row.pieces) +
@@ -144,7 +144,7 @@ struct WorkingSet {
 } // namespace
 
 /// Buffers and constants on the device, and scratch memory.
-static WorkingSet workingSetOf(commands::LaunchOp launch, StringAttr device,
+static WorkingSet workingSetOf(plan::ir::LaunchOp launch, StringAttr device,
                                const SymbolTable &symbols) {
   WorkingSet set;
   llvm::SmallDenseSet<Value> seen;
@@ -155,11 +155,11 @@ static WorkingSet workingSetOf(commands::LaunchOp launch, StringAttr device,
     set.bytes += bytes;
   };
   schedule::forEachBuffer(launch, [&](Value buffer, bool writes) {
-    if (auto declared = buffer.getDefiningOp<commands::BufferDeclOp>()) {
+    if (auto declared = buffer.getDefiningOp<plan::ir::BufferDeclOp>()) {
       if (declared.getDeviceAttr().getAttr() == device)
         add(buffer, declared.getValue(), declared.getSize(), writes);
-    } else if (auto use = buffer.getDefiningOp<commands::UseOp>()) {
-      auto constant = symbols.lookup<commands::ConstantOp>(use.getConstant());
+    } else if (auto use = buffer.getDefiningOp<plan::ir::UseOp>()) {
+      auto constant = symbols.lookup<plan::ir::ConstantOp>(use.getConstant());
       if (constant && constant.getDeviceAttr().getAttr() == device)
         add(buffer, constant.getName(), constant.getSize(), writes);
     }
@@ -179,11 +179,11 @@ static std::string describe(WorkingSet set) {
 }
 
 Refusal overlimit::refusalOf(ModuleOp module, size_t shortest, int64_t bytes, int64_t missing) {
-  commands::DeviceOp device = *std::next(module.getOps<commands::DeviceOp>().begin(), shortest);
-  commands::LaunchOp fullest;
+  plan::ir::DeviceOp device = *std::next(module.getOps<plan::ir::DeviceOp>().begin(), shortest);
+  plan::ir::LaunchOp fullest;
   WorkingSet most;
   const SymbolTable symbols(module);
-  module.walk([&](commands::LaunchOp launch) {
+  module.walk([&](plan::ir::LaunchOp launch) {
     if (WorkingSet set = workingSetOf(launch, device.getSymNameAttr(), symbols);
         set.bytes > most.bytes) {
       most = std::move(set);

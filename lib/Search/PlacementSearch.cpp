@@ -465,9 +465,9 @@ uint64_t PlacementSearch::hashSuggested() const {
 
 /// What the layout of memory lost there.
 static void learnLost(const MachineModel &machine, ModuleOp planned, AutoProblem &problem) {
-  for (auto arena : planned.getOps<commands::ArenaOp>())
+  for (auto arena : planned.getOps<plan::ir::ArenaOp>())
     if (auto lost = arena->getAttrOfType<IntegerAttr>(memory::kLostAttr))
-      if (auto device = planned.lookupSymbol<commands::DeviceOp>(arena.getDeviceAttr().getAttr()))
+      if (auto device = planned.lookupSymbol<plan::ir::DeviceOp>(arena.getDeviceAttr().getAttr()))
         if (std::optional<uint32_t> number = machine.find(device.getDevice())) {
           problem.leastSpare.resize(problem.numDevices());
           problem.leastSpare[*number] = static_cast<uint32_t>(lost.getInt());

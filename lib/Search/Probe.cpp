@@ -59,7 +59,7 @@ static OwningOpRef<ModuleOp> planOn(const MachineModel &machine, ModuleOp module
 namespace {
 /// Reads the commands of a function.
 struct FunctionReader {
-  commands::FuncOp func;
+  plan::ir::FuncOp func;
   const schedule::CommandCosts &costs;
   uint32_t numDevices;
   llvm::StringMap<PlannedOp> &ops;
@@ -71,7 +71,7 @@ struct FunctionReader {
   std::string key(StringRef name) { return keyOf(func.getSymName(), name); }
 
   void read(uint32_t device) {
-    for (auto placed : func.getPlaced().getAsRange<commands::PlacedAttr>())
+    for (auto placed : func.getPlaced().getAsRange<plan::ir::PlacedAttr>())
       if (costs.device(placed.getDevice()) == device && shapes.contains(key(placed.getName())))
         ops[key(placed.getName())].isAtLoad = placed.getOnce();
     PlannedOp *last = nullptr;
@@ -88,14 +88,14 @@ struct FunctionReader {
       last = &op->second;
       addSeconds(*last, &command);
       addWaiting(*last);
-      if (auto launch = dyn_cast<commands::LaunchOp>(command))
+      if (auto launch = dyn_cast<plan::ir::LaunchOp>(command))
         for (Value output : launch.getOutputs())
           setBuffer(*last, output);
     }
     if (last)
       addWaiting(*last);
     // What is moved nowhere is in a buffer all the same.
-    for (auto decl : func.getBody().front().getOps<commands::BufferDeclOp>())
+    for (auto decl : func.getBody().front().getOps<plan::ir::BufferDeclOp>())
       if (auto op = ops.find(key(decl.getValue())); op != ops.end() && op->second.seconds.empty())
         setBuffer(op->second, decl);
   }
@@ -120,7 +120,7 @@ struct FunctionReader {
 
   /// Buffers that share bytes have one number.
   void setBuffer(PlannedOp &op, Value buffer) {
-    auto decl = buffer.getDefiningOp<commands::BufferDeclOp>();
+    auto decl = buffer.getDefiningOp<plan::ir::BufferDeclOp>();
     if (!decl)
       return;
     const uint32_t next = static_cast<uint32_t>(buffers.size() + wholes.size());
@@ -155,9 +155,9 @@ void Probe::read(ModuleOp module, ModuleOp planned, uint32_t device, Ops &ops) {
         shapes[keyOf(func.getSymName(), name)] = type.getShape();
     });
   schedule::CommandCosts costs(planned);
-  const auto numDevices = uint32_t(std::distance(planned.getOps<commands::DeviceOp>().begin(),
-                                                 planned.getOps<commands::DeviceOp>().end()));
-  for (auto func : planned.getOps<commands::FuncOp>())
+  const auto numDevices = uint32_t(std::distance(planned.getOps<plan::ir::DeviceOp>().begin(),
+                                                 planned.getOps<plan::ir::DeviceOp>().end()));
+  for (auto func : planned.getOps<plan::ir::FuncOp>())
     if (!func.getAtLoad())
       FunctionReader{func, costs, numDevices, ops, shapes}.read(device);
 }

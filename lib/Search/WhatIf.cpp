@@ -32,7 +32,7 @@ struct Outlook {
 } // namespace
 
 static void readPlan(ModuleOp module, const plan::fb::Plan &plan, Outlook &outlook) {
-  for (auto device : module.getOps<commands::DeviceOp>()) // as in the plan
+  for (auto device : module.getOps<plan::ir::DeviceOp>()) // as in the plan
     outlook.memory.push_back(
         {device.getDevice().getName().shortStr(), 0, uint64_t(device.getLimit())});
   for (const plan::fb::Arena *arena : plan::each(plan.arenas()))

@@ -27,7 +27,7 @@ static DenseI64ArrayAttr takenBy(func::FuncOp func) {
 
 void gantry::noteTakenBuffers(ModuleOp kernels, ModuleOp plan, ArrayRef<StringRef> drivers) {
   SymbolTable here(kernels);
-  for (auto kernel : plan.getOps<commands::KernelOp>()) {
+  for (auto kernel : plan.getOps<plan::ir::KernelOp>()) {
     auto func = here.lookup<func::FuncOp>(kernel.getSymName());
     if (!func)
       continue;
@@ -38,7 +38,7 @@ void gantry::noteTakenBuffers(ModuleOp kernels, ModuleOp plan, ArrayRef<StringRe
   }
 }
 
-std::optional<TakenBuffers> gantry::takenBuffers(commands::KernelOp kernel, StringRef driver) {
+std::optional<TakenBuffers> gantry::takenBuffers(plan::ir::KernelOp kernel, StringRef driver) {
   auto noted = kernel->getAttrOfType<DictionaryAttr>(kTakesAttr);
   auto taken = noted ? noted.getAs<DenseI64ArrayAttr>(driver) : DenseI64ArrayAttr();
   if (!taken)

@@ -92,7 +92,7 @@ bool gantry::mayStandIn(StringRef driver, Driver other) {
 //===----------------------------------------------------------------------===//
 
 PlanCode::PlanCode(ModuleOp plan, Assembler assembler) : plan(plan), toolkit(std::move(assembler)) {
-  for (auto kernel : plan.getOps<commands::KernelOp>()) {
+  for (auto kernel : plan.getOps<plan::ir::KernelOp>()) {
     names.push_back(kernel.getSymName().str());
     ops[names.back()] = kernel;
   }
@@ -100,16 +100,16 @@ PlanCode::PlanCode(ModuleOp plan, Assembler assembler) : plan(plan), toolkit(std
     if (!llvm::is_contained(allDrivers, driver))
       allDrivers.push_back(driver);
   };
-  for (auto device : plan.getOps<commands::DeviceOp>()) {
+  for (auto device : plan.getOps<plan::ir::DeviceOp>()) {
     add(device.getDriver());
     for (auto driver : device.getAlso().getAsRange<StringAttr>())
       add(driver.getValue());
   }
 }
 
-FlatSymbolRefAttr PlanCode::addObject(commands::CodeKind kind, StringRef machine,
+FlatSymbolRefAttr PlanCode::addObject(plan::ir::CodeKind kind, StringRef machine,
                                       ArrayRef<std::string> needs, ArrayRef<char> bytes) {
-  auto first = *plan.getOps<commands::KernelOp>().begin();
+  auto first = *plan.getOps<plan::ir::KernelOp>().begin();
   OpBuilder b(first);
   SmallVector<StringRef> features(needs.begin(), needs.end());
   StringAttr symbol = FreshSymbols(plan).take("code" + Twine(numObjects++));
@@ -117,15 +117,15 @@ FlatSymbolRefAttr PlanCode::addObject(commands::CodeKind kind, StringRef machine
   Attribute value = DenseI8ResourceElementsAttr::get(
       type, symbol,
       bytes.empty() ? AsmResourceBlob() : HeapAsmResourceBlob::allocateAndCopyInferAlign(bytes));
-  commands::CodeOp::create(b, first.getLoc(), symbol,
-                           commands::CodeKindAttr::get(b.getContext(), kind),
+  plan::ir::CodeOp::create(b, first.getLoc(), symbol,
+                           plan::ir::CodeKindAttr::get(b.getContext(), kind),
                            b.getStringAttr(machine), b.getStrArrayAttr(features),
                            b.getI64IntegerAttr(bytes.size()), cast<ElementsAttr>(value));
   return FlatSymbolRefAttr::get(symbol);
 }
 
-void PlanCode::addVariant(StringRef kernel, commands::VariantAttr variant) {
-  commands::KernelOp op = ops.lookup(kernel);
+void PlanCode::addVariant(StringRef kernel, plan::ir::VariantAttr variant) {
+  plan::ir::KernelOp op = ops.lookup(kernel);
   SmallVector<Attribute> variants(op.getVariants().begin(), op.getVariants().end());
   variants.push_back(variant);
   op.setVariantsAttr(ArrayAttr::get(op.getContext(), variants));

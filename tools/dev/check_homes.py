@@ -34,7 +34,7 @@ PASSES = ("include/gantry", "lib/Analysis", "lib/Dialect", "lib/Gradient", "lib/
           "lib/Transforms")
 MATH = r'"(?:tf32|bf16|f16|f32)"'
 CONTROL_FLOW = (r"\b(?:isa|cast|dyn_cast|isa_and_present|isa_and_nonnull|dyn_cast_or_null|"
-                r"dyn_cast_if_present|getParentOfType|getOps|walk)<(?:[^<>]*\b)?(?<!commands::)(?:IfOp|WhileOp)\b")
+                r"dyn_cast_if_present|getParentOfType|getOps|walk)<(?:[^<>]*\b)?(?<!plan::ir::)(?:IfOp|WhileOp)\b")
 RULES = [
     Rule("the text of a device's name", "take a DeviceName, or the attribute that holds the parts",
          re.compile(r"\bDeviceName::parse\("), ("lib",), {

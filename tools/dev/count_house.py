@@ -20,7 +20,7 @@ SUFFIXES = (".cpp", ".h", ".td", ".def", ".fbs")
 LONG = 60
 CAST = re.compile(r"\b(?:isa|isa_and_present|isa_and_nonnull|cast|cast_or_null|cast_if_present|dyn_cast|dyn_cast_or_null|"
                   r"dyn_cast_if_present)<([^<>()]*)>")
-OP = re.compile(r"(?<![\w:])(?:(?:gantry::)?commands::|gantry::)?[A-Z]\w*Op\b(?!\s*::)")
+OP = re.compile(r"(?<![\w:])(?:(?:gantry::)?plan::ir::|gantry::)?[A-Z]\w*Op\b(?!\s*::)")
 # What is no code, its line ends kept.
 HIDDEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*',
                     re.DOTALL | re.MULTILINE)

@@ -19,7 +19,7 @@ struct Timeline {
   llvm::DenseMap<mlir::Operation *, uint32_t> end; ///< one past the last, nested ones included
   llvm::SmallVector<mlir::Operation *> ops;        ///< by number
 
-  explicit Timeline(commands::FuncOp func, const schedule::CommandCosts *costs = nullptr);
+  explicit Timeline(plan::ir::FuncOp func, const schedule::CommandCosts *costs = nullptr);
 
 private:
   void number(mlir::Region &region);
@@ -33,7 +33,7 @@ struct LiveRange {
 
 /// Over the numbers of the buffer's users, widened to the whole of each loop that uses it but does
 /// not contain its declaration.
-LiveRange liveRange(commands::BufferDeclOp buffer, const Timeline &time);
+LiveRange liveRange(plan::ir::BufferDeclOp buffer, const Timeline &time);
 
 /// Of a plan.arena of transient values: how many bytes more its device would have to have, so that
 /// nothing waits for memory that is in use at the predicted time.

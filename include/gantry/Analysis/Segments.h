@@ -18,7 +18,7 @@ namespace gantry::schedule {
 inline constexpr llvm::StringLiteral kGatedAttr = "plan.gated";
 
 inline bool isCommand(mlir::Operation *op) {
-  return mlir::isa<commands::LaunchOp, commands::CopyOp, commands::CheckOp>(op);
+  return mlir::isa<plan::ir::LaunchOp, plan::ir::CopyOp, plan::ir::CheckOp>(op);
 }
 
 /// Device and number.
@@ -51,11 +51,11 @@ public:
   std::optional<uint32_t> runsOn(mlir::Operation *command) const;
 
   /// The part of a copy's seconds that does not depend on its bytes.
-  double latency(commands::CopyOp copy) const;
+  double latency(plan::ir::CopyOp copy) const;
 
   uint32_t deviceOf(mlir::Value buffer) const;
   /// From which device a copy goes, and to which.
-  std::pair<uint32_t, uint32_t> endsOf(commands::CopyOp copy) const;
+  std::pair<uint32_t, uint32_t> endsOf(plan::ir::CopyOp copy) const;
 
   uint32_t device(mlir::Attribute symbol) const;
 

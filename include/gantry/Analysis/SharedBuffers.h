@@ -16,22 +16,22 @@ struct Share {
   uint64_t begin;
 };
 /// Nothing for a buffer that has its bytes alone.
-std::optional<Share> shareOf(commands::BufferDeclOp buffer);
-void setShare(commands::BufferDeclOp buffer, Share share);
+std::optional<Share> shareOf(plan::ir::BufferDeclOp buffer);
+void setShare(plan::ir::BufferDeclOp buffer, Share share);
 
-uint64_t beginOf(commands::OutputOp output);
-void setBegin(commands::OutputOp output, uint64_t begin);
+uint64_t beginOf(plan::ir::OutputOp output);
+void setBegin(plan::ir::OutputOp output, uint64_t begin);
 
 /// What gets a place: a buffer, and those that lie in it.
 struct Whole {
-  commands::BufferDeclOp buffer;
-  llvm::SmallVector<commands::BufferDeclOp, 0> parts;
+  plan::ir::BufferDeclOp buffer;
+  llvm::SmallVector<plan::ir::BufferDeclOp, 0> parts;
 
   /// While any of them lives.
   LiveRange live(const Timeline &time) const;
 };
 
 /// In the order of the function.
-llvm::SmallVector<Whole> wholesOf(commands::FuncOp func);
+llvm::SmallVector<Whole> wholesOf(plan::ir::FuncOp func);
 
 } // namespace gantry::memory

@@ -22,6 +22,6 @@ void noteTakenBuffers(mlir::ModuleOp kernels, mlir::ModuleOp plan,
                       llvm::ArrayRef<llvm::StringRef> drivers);
 
 /// Nothing where nothing was noted: of kernels that have no function for that driver.
-std::optional<TakenBuffers> takenBuffers(commands::KernelOp kernel, llvm::StringRef driver);
+std::optional<TakenBuffers> takenBuffers(plan::ir::KernelOp kernel, llvm::StringRef driver);
 
 } // namespace gantry

@@ -43,18 +43,18 @@ public:
 
   /// Carries `bytes` in the plan; the symbol is for variants. `needs` are the features that the
   /// machine must have (Support/CPUFeatures*.def).
-  mlir::FlatSymbolRefAttr addObject(commands::CodeKind kind, llvm::StringRef machine,
+  mlir::FlatSymbolRefAttr addObject(plan::ir::CodeKind kind, llvm::StringRef machine,
                                     llvm::ArrayRef<std::string> needs, llvm::ArrayRef<char> bytes);
 
   /// One more way to run a kernel, behind those that it has.
-  void addVariant(llvm::StringRef kernel, commands::VariantAttr variant);
+  void addVariant(llvm::StringRef kernel, plan::ir::VariantAttr variant);
 
 private:
   mlir::ModuleOp plan;
   Assembler toolkit;
   std::vector<std::string> names;
   llvm::SmallVector<llvm::StringRef> allDrivers;
-  llvm::StringMap<commands::KernelOp> ops;
+  llvm::StringMap<plan::ir::KernelOp> ops;
   unsigned numObjects = 0;
 };
 

@@ -567,7 +567,7 @@ def LowerToPlanPass : Pass<"gantry-lower-to-plan", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"inPlace", "in-place", "bool", "true", "let results take the place of operands that end">];
-  let dependentDialects = ["::gantry::commands::PlanDialect"];
+  let dependentDialects = ["::gantry::plan::ir::PlanDialect"];
 }
 
 def OrderCommandsPass : Pass<"gantry-order-commands", "::mlir::ModuleOp"> {
@@ -579,7 +579,7 @@ def OrderCommandsPass : Pass<"gantry-order-commands", "::mlir::ModuleOp"> {
     used again is then used again by what runs later, not by what stood later in the graph. One queue
     alone stays as it is.
   }];
-  let dependentDialects = ["::gantry::commands::PlanDialect"];
+  let dependentDialects = ["::gantry::plan::ir::PlanDialect"];
 }
 
 def CoalesceCopiesPass : Pass<"gantry-coalesce-copies", "::mlir::ModuleOp"> {
@@ -591,7 +591,7 @@ def CoalesceCopiesPass : Pass<"gantry-coalesce-copies", "::mlir::ModuleOp"> {
     for the others than one of them gains. Each value keeps its name, its cause and its line in the
     log (spec X5).
   }];
-  let dependentDialects = ["::gantry::commands::PlanDialect"];
+  let dependentDialects = ["::gantry::plan::ir::PlanDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -618,7 +618,7 @@ def PlanMemoryPass : Pass<"gantry-plan-memory", "::mlir::ModuleOp"> {
   let options = [Option<"reuse", "reuse", "bool", "true", "let values that end make room for others">,
                  Option<"gate", "gate", "bool", "true", "let copies into a device come when it has room">,
                  Option<"trial", "trial", "bool", "false", "search for layouts briefly: the plan is one of many">];
-  let dependentDialects = ["::gantry::commands::PlanDialect"];
+  let dependentDialects = ["::gantry::plan::ir::PlanDialect"];
 }
 
 def OrderQueuesPass : Pass<"gantry-order-queues", "::mlir::ModuleOp"> {
@@ -629,7 +629,7 @@ def OrderQueuesPass : Pass<"gantry-order-queues", "::mlir::ModuleOp"> {
     go from queue to queue and for memory that is used again. What queues, other waits, and the
     joining of all queues at control flow imply already gets none, so no wait can be taken away.
   }];
-  let dependentDialects = ["::gantry::commands::PlanDialect"];
+  let dependentDialects = ["::gantry::plan::ir::PlanDialect"];
 }
 
 def CheckLimitsPass : Pass<"gantry-check-limits", "::mlir::ModuleOp"> {
@@ -644,7 +644,7 @@ def CheckLimitsPass : Pass<"gantry-check-limits", "::mlir::ModuleOp"> {
     Option<"isRepaired", "is-repaired", "bool", "false",
            "plans that fit are looked for: the error does not say that they could be">
   ];
-  let dependentDialects = ["::gantry::commands::PlanDialect"];
+  let dependentDialects = ["::gantry::plan::ir::PlanDialect"];
 }
 
 def VerifyPlanPass : Pass<"gantry-verify-plan", "::mlir::ModuleOp"> {

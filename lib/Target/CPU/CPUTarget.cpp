@@ -101,13 +101,13 @@ private:
       FailureOr<CPUCode> made = make(symbols, machine);
       if (failed(made))
         return failure();
-      auto object = code.addObject(commands::CodeKind::ElfSharedObject, made->target,
+      auto object = code.addObject(plan::ir::CodeKind::ElfSharedObject, made->target,
                                    made->features, made->sharedObject);
       for (const std::string &symbol : symbols)
         for (StringRef driver : code.drivers())
           if (llvm::is_contained(getDrivers(), driver))
             code.addVariant(symbol,
-                            commands::VariantAttr::get(kernels.getContext(), driver, object));
+                            plan::ir::VariantAttr::get(kernels.getContext(), driver, object));
     }
     return success();
   }

@@ -35,11 +35,11 @@ struct Calls {
 
 /// A variable may be several values of a function: what it is asks for by name.
 static bool areOneBuffer(Value a, Value b) {
-  auto first = a.getDefiningOp<commands::StateOp>(), second = b.getDefiningOp<commands::StateOp>();
+  auto first = a.getDefiningOp<plan::ir::StateOp>(), second = b.getDefiningOp<plan::ir::StateOp>();
   return a == b || (first && second && first.getVariable() == second.getVariable());
 }
 
-static void count(commands::LaunchOp launch, Calls &calls) {
+static void count(plan::ir::LaunchOp launch, Calls &calls) {
   ++calls.all;
   for (auto [i, input] : llvm::enumerate(launch.getInputs()))
     for (auto [j, output] : llvm::enumerate(launch.getOutputs()))
@@ -98,7 +98,7 @@ namespace {
 struct ShareArguments : gantry::impl::ShareArgumentsPassBase<ShareArguments> {
   void runOnOperation() override {
     llvm::MapVector<StringAttr, Calls> callsOf; // by kernel
-    getOperation().walk([&](commands::LaunchOp launch) {
+    getOperation().walk([&](plan::ir::LaunchOp launch) {
       count(launch, callsOf[launch.getKernelAttr().getAttr()]);
     });
     for (auto [kernels, target] : kernelModules(getOperation()))

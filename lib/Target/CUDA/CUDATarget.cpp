@@ -135,10 +135,10 @@ private:
     });
   }
 
-  static commands::VariantAttr libraryVariant(StringAttr product) {
+  static plan::ir::VariantAttr libraryVariant(StringAttr product) {
     const uint64_t scratch =
         gantry::gpu::scratchFor(*plan::MatrixProduct::parse(product.getValue()));
-    return commands::VariantAttr::get(
+    return plan::ir::VariantAttr::get(
         product.getContext(), "cuda", FlatSymbolRefAttr(), StringRef(plan::matmulLibrary),
         StringRef(plan::oldestMatmulLibrary), false, product.getValue(), ArrayAttr(),
         DenseI64ArrayAttr(), 0, 0, scratch, DenseI64ArrayAttr(), DenseI64ArrayAttr(), 0);
@@ -149,8 +149,8 @@ private:
                     ArrayRef<char> cubin, ArrayRef<char> ptx) {
     const int64_t arch = gpuArchNumber(name);
     if (hasCubin)
-      addTo(plan, module, plan.addObject(commands::CodeKind::Cubin, name, {}, cubin), {arch, arch});
-    addTo(plan, module, plan.addObject(commands::CodeKind::PTX, name, {}, ptx), {arch, 0});
+      addTo(plan, module, plan.addObject(plan::ir::CodeKind::Cubin, name, {}, cubin), {arch, arch});
+    addTo(plan, module, plan.addObject(plan::ir::CodeKind::PTX, name, {}, ptx), {arch, 0});
   }
 
   static void addTo(PlanCode &plan, Operation *module, FlatSymbolRefAttr object,
@@ -161,10 +161,10 @@ private:
     });
   }
 
-  static commands::VariantAttr variantOf(Operation *func, FlatSymbolRefAttr object,
+  static plan::ir::VariantAttr variantOf(Operation *func, FlatSymbolRefAttr object,
                                          ArrayRef<int64_t> archs) {
     MLIRContext *context = func->getContext();
-    return commands::VariantAttr::get(
+    return plan::ir::VariantAttr::get(
         context, "cuda", object, "", "", false, "", ArrayAttr(),
         DenseI64ArrayAttr::get(context, archs), 0, 0, 0,
         extentOf(func->getAttrOfType<DenseI32ArrayAttr>(kGridSizeAttr)),

@@ -36,7 +36,7 @@ public:
       collect(*plan.load);
     for (auto &function : plan.functions)
       collect(*function);
-    for (auto [i, kernel] : llvm::enumerate(module.getOps<commands::KernelOp>()))
+    for (auto [i, kernel] : llvm::enumerate(module.getOps<plan::ir::KernelOp>()))
       for (auto &variant : plan.kernels[i]->variants)
         if (variant->source == fb::KernelSource::code)
           sign(kernel, *plan.kernels[i], launches[i], *variant);
@@ -71,7 +71,7 @@ private:
            a.size() == b.size() && a.size() != 0;
   }
 
-  void sign(commands::KernelOp op, const fb::KernelT &kernel, const Launches &of,
+  void sign(plan::ir::KernelOp op, const fb::KernelT &kernel, const Launches &of,
             fb::VariantT &variant) {
     const std::optional<TakenBuffers> taken = takenBuffers(op, variant.driver);
     if (!taken)

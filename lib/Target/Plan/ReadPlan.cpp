@@ -38,7 +38,7 @@ struct Symbols {
       add(kernels, textOf(kernel->symbol()));
     addNumbered(devices, "d", plan::countOf(plan.devices()));
     for (const fb::Arena *arena : plan::each(plan.arenas()))
-      add(arenas, commands::stringifyArenaKind(commands::ArenaKind(arena->kind())) + "_d" +
+      add(arenas, plan::ir::stringifyArenaKind(plan::ir::ArenaKind(arena->kind())) + "_d" +
                       Twine(arena->device()));
     addNumbered(constants, "c", plan::countOf(plan.constants()));
     addNumbered(variables, "v", plan::countOf(plan.variables()));
@@ -78,7 +78,7 @@ struct Reader {
 
   Reader(const fb::Plan &plan, MLIRContext *context)
       : plan(plan), b(context), module(ModuleOp::create(b, b.getUnknownLoc())),
-        symbols(plan, module), buffer(commands::BufferType::get(context)) {}
+        symbols(plan, module), buffer(plan::ir::BufferType::get(context)) {}
 
   Location loc() { return b.getUnknownLoc(); }
   IntegerAttr i64(uint64_t v) { return b.getI64IntegerAttr(int64_t(v)); }
@@ -130,7 +130,7 @@ struct Reader {
   //===------------------------------------------------------------------===//
 
   void readDevice(unsigned number, const fb::Device &from) {
-    auto op = commands::DeviceOp::create(
+    auto op = plan::ir::DeviceOp::create(
         b, loc(), device(number).getAttr(), deviceNamed(textOf(from.name())),
         b.getStringAttr(textOf(from.driver())), i64(from.physical()), i64(from.memory_limit()),
         b.getF64FloatAttr(from.peak_flops()), b.getF64FloatAttr(from.bandwidth()),
@@ -144,14 +144,14 @@ struct Reader {
     for (auto [i, d] : llvm::enumerate(*plan.devices()))
       readDevice(i, *d);
     for (const fb::Link *link : plan::each(plan.links()))
-      commands::LinkOp::create(b, loc(), device(link->from()), device(link->to()),
+      plan::ir::LinkOp::create(b, loc(), device(link->from()), device(link->to()),
                                b.getF64FloatAttr(link->bandwidth()),
                                b.getF64FloatAttr(link->latency()));
     for (uint32_t i = 0; i < plan::countOf(plan.arenas()); ++i) {
       const fb::Arena *arena = plan.arenas()->Get(i);
-      commands::ArenaOp::create(
+      plan::ir::ArenaOp::create(
           b, loc(), symbols.arenas[i].getAttr(),
-          commands::ArenaKindAttr::get(b.getContext(), commands::ArenaKind(arena->kind())),
+          plan::ir::ArenaKindAttr::get(b.getContext(), plan::ir::ArenaKind(arena->kind())),
           device(arena->device()), i64(arena->size()), i64(arena->lower_bound()),
           i64(arena->load_size()));
     }
@@ -159,7 +159,7 @@ struct Reader {
       const fb::Constant *constant = plan.constants()->Get(i);
       constants[{constant->arena(), constant->offset(), constant->size()}] = i;
       auto bytes = RankedTensorType::get({int64_t(constant->size())}, b.getI8Type());
-      commands::ConstantOp::create(
+      plan::ir::ConstantOp::create(
           b, loc(), symbols.constants[i].getAttr(), b.getStringAttr(textOf(constant->name())),
           device(plan.arenas()->Get(constant->arena())->device()), i64(constant->offset()),
           i64(constant->size()), TypeAttr::get(bytes), ElementsAttr(), homeOf(*constant),
@@ -185,7 +185,7 @@ struct Reader {
   void readVariable(uint32_t i) {
     const fb::Variable *variable = plan.variables()->Get(i);
     variables[{variable->arena(), variable->offset(), variable->size()}] = i;
-    commands::VariableOp::create(
+    plan::ir::VariableOp::create(
         b, loc(), symbols.variables[i].getAttr(), b.getStringAttr(textOf(variable->name())),
         device(plan.arenas()->Get(variable->arena())->device()),
         b.getStringAttr(textOf(variable->mirror_of())), i64(variable->offset()),
@@ -216,7 +216,7 @@ struct Reader {
             if (command->has_scratch())
               scratch = (*command->buffers())[command->buffers()->size() - 1]->size();
           }
-    commands::KernelOp::create(b, loc(), symbols.kernels[number].getAttr(), i64(items), i64(grain),
+    plan::ir::KernelOp::create(b, loc(), symbols.kernels[number].getAttr(), i64(items), i64(grain),
                                i64(scratch), variantsOf(*kernel));
   }
 
@@ -227,13 +227,13 @@ struct Reader {
     return b.getArrayAttr(variants);
   }
 
-  commands::VariantAttr readVariant(const fb::Kernel &kernel, const plan::KernelVariant &variant) {
+  plan::ir::VariantAttr readVariant(const fb::Kernel &kernel, const plan::KernelVariant &variant) {
     auto extent = [&](const fb::Extent *e) {
       return e ? b.getDenseI64ArrayAttr({e->x(), e->y(), e->z()}) : DenseI64ArrayAttr();
     };
     SmallVector<StringRef> features(variant.features.begin(), variant.features.end());
     bool hasArch = variant.archMin || variant.archMax;
-    return commands::VariantAttr::get(
+    return plan::ir::VariantAttr::get(
         b.getContext(), variant.driver,
         variant.source == fb::KernelSource::code ? symbols.code[variant.code] : FlatSymbolRefAttr(),
         variant.library, variant.libraryVersion, variant.source == fb::KernelSource::registered,
@@ -246,9 +246,9 @@ struct Reader {
 
   void readCode(uint32_t i) {
     const fb::Code *code = plan.code()->Get(i);
-    commands::CodeOp::create(
+    plan::ir::CodeOp::create(
         b, loc(), symbols.code[i].getAttr(),
-        commands::CodeKindAttr::get(b.getContext(), commands::CodeKind(code->kind())),
+        plan::ir::CodeKindAttr::get(b.getContext(), plan::ir::CodeKind(code->kind())),
         b.getStringAttr(textOf(code->target())), texts(code->features()), i64(code->size()),
         ElementsAttr());
   }
@@ -263,7 +263,7 @@ struct Reader {
   ArrayAttr bindings(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *entries) {
     SmallVector<Attribute> out;
     for (const fb::Binding *entry : plan::each(entries))
-      out.push_back(commands::BindingAttr::get(b.getContext(), textOf(entry->name()),
+      out.push_back(plan::ir::BindingAttr::get(b.getContext(), textOf(entry->name()),
                                                tensorType(entry->type()).getValue(),
                                                device(entry->device())));
     return b.getArrayAttr(out);
@@ -271,7 +271,7 @@ struct Reader {
 
   void readFunction(unsigned index, const fb::Function *f) {
     OpBuilder::InsertionGuard guard(b);
-    auto op = commands::FuncOp::create(b, loc(), symbols.functions[index].getAttr(),
+    auto op = plan::ir::FuncOp::create(b, loc(), symbols.functions[index].getAttr(),
                                        bindings(f->inputs()), bindings(f->outputs()),
                                        b.getArrayAttr({}), f == plan.load());
     function = f;
@@ -314,9 +314,9 @@ struct Reader {
     else
       b.setInsertionPointAfterValue(std::prev(buffers.end(), 2)->second);
     if (ref.space() == fb::Space::input)
-      return known = commands::InputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
+      return known = plan::ir::InputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
     if (ref.space() == fb::Space::output) {
-      auto output = commands::OutputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
+      auto output = plan::ir::OutputOp::create(b, loc(), buffer, i64(ref.index()), i64(ref.size()));
       if (uint32_t over = function->outputs()->Get(ref.index())->over(); over != plan::nothingSaid)
         output->setAttr(kOverAttr, i64(over));
       if (ref.offset() != 0)
@@ -325,13 +325,13 @@ struct Reader {
     }
     if (auto constant = constants.find({ref.index(), ref.offset(), ref.size()});
         constant != constants.end())
-      return known = commands::UseOp::create(b, loc(), buffer, symbols.constants[constant->second],
+      return known = plan::ir::UseOp::create(b, loc(), buffer, symbols.constants[constant->second],
                                              i64(ref.size()));
     if (auto variable = variables.find({ref.index(), ref.offset(), ref.size()});
         variable != variables.end())
-      return known = commands::StateOp::create(
+      return known = plan::ir::StateOp::create(
                  b, loc(), buffer, symbols.variables[variable->second], i64(ref.size()));
-    return known = commands::BufferDeclOp::create(
+    return known = plan::ir::BufferDeclOp::create(
                b, loc(), buffer, i64(ref.size()), device(plan.arenas()->Get(ref.index())->device()),
                symbols.arenas[ref.index()], i64(ref.offset()),
                b.getStringAttr(value ? textOf(value->name()) : ""),
@@ -355,7 +355,7 @@ struct Reader {
   ArrayAttr furtherValues(const fb::Command &copy) {
     SmallVector<Attribute> also;
     for (const fb::CopiedValue *value : plan::each(copy.also()))
-      also.push_back(commands::CopiedAttr::get(b.getContext(), textOf(value->name()),
+      also.push_back(plan::ir::CopiedAttr::get(b.getContext(), textOf(value->name()),
                                                textOf(value->location()),
                                                stringAt(value->cause())));
     return b.getArrayAttr(also);
@@ -373,7 +373,7 @@ struct Reader {
       scratch = outputs.back();
       outputs = outputs.drop_back();
     }
-    commands::LaunchOp::create(b, loc(), symbols.kernels[command->kernel()],
+    plan::ir::LaunchOp::create(b, loc(), symbols.kernels[command->kernel()],
                                device(command->device()), name, place, b.getArrayAttr(logNames),
                                i64(command->items()), i64(command->grain()), inputs, outputs,
                                scratch, i64(command->flops()), i64(command->bytes()));
@@ -386,7 +386,7 @@ struct Reader {
       return b.getDenseI64ArrayAttr(list ? ArrayRef<int64_t>(list->data(), list->size())
                                          : ArrayRef<int64_t>());
     };
-    commands::CheckOp::create(b, loc(), all.front(), ValueRange(all).drop_front(),
+    plan::ir::CheckOp::create(b, loc(), all.front(), ValueRange(all).drop_front(),
                               b.getStringAttr(textOf(about.operand())), numbers(about.shape()),
                               numbers(about.sizes()), device(command->device()), name,
                               b.getStringAttr(textOf(about.source_op())), place);
@@ -405,13 +405,13 @@ struct Reader {
       SmallVector<Value> sources, targets;
       for (auto [i, buffer] : llvm::enumerate(all))
         (i % 2 == 0 ? sources : targets).push_back(buffer);
-      commands::CopyOp::create(b, loc(), sources, targets, device(command->device()), name, place,
+      plan::ir::CopyOp::create(b, loc(), sources, targets, device(command->device()), name, place,
                                i64(command->queue()), stringAt(command->cause()),
                                furtherValues(*command));
       return;
     }
     case fb::Opcode::branch: {
-      auto op = commands::IfOp::create(b, loc(), bufferOf(*command->condition()));
+      auto op = plan::ir::IfOp::create(b, loc(), bufferOf(*command->condition()));
       if (command->library())
         op->setAttr(kLibraryAttr, b.getStringAttr(textOf(command->library())));
       ++number;
@@ -420,7 +420,7 @@ struct Reader {
       return;
     }
     case fb::Opcode::loop: {
-      auto op = commands::WhileOp::create(b, loc(), bufferOf(*command->condition()),
+      auto op = plan::ir::WhileOp::create(b, loc(), bufferOf(*command->condition()),
                                           command->trips() ? i64(command->trips()) : IntegerAttr());
       ++number;
       readRegion(op.getConditionBody(), command->blocks()->Get(0));
@@ -428,11 +428,11 @@ struct Reader {
       return;
     }
     case fb::Opcode::signal:
-      commands::SignalOp::create(b, loc(), i64(command->signal()), device(command->device()),
+      plan::ir::SignalOp::create(b, loc(), i64(command->signal()), device(command->device()),
                                  i64(command->queue()));
       return;
     case fb::Opcode::wait:
-      commands::WaitOp::create(b, loc(), i64(command->signal()), device(command->device()),
+      plan::ir::WaitOp::create(b, loc(), i64(command->signal()), device(command->device()),
                                i64(command->queue()));
       return;
     case fb::Opcode::check:
@@ -445,7 +445,7 @@ struct Reader {
 } // namespace
 
 OwningOpRef<ModuleOp> gantry::readPlan(const plan::PlanFile &file, MLIRContext *context) {
-  context->loadDialect<commands::PlanDialect>();
+  context->loadDialect<plan::ir::PlanDialect>();
   Reader reader(file.plan(), context);
   reader.read();
   return reader.module;

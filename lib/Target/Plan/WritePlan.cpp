@@ -83,9 +83,9 @@ struct Writer {
       return failure();
     if (failed(addCode()))
       return failure();
-    for (auto kernel : module.getOps<commands::KernelOp>())
+    for (auto kernel : module.getOps<plan::ir::KernelOp>())
       addKernel(kernel);
-    for (auto func : module.getOps<commands::FuncOp>())
+    for (auto func : module.getOps<plan::ir::FuncOp>())
       addFunction(func);
     addSignatures(module, plan);
     for (auto &function : plan.functions)
@@ -101,7 +101,7 @@ struct Writer {
   //===------------------------------------------------------------------===//
 
   void addDevices() {
-    for (auto op : module.getOps<commands::DeviceOp>()) {
+    for (auto op : module.getOps<plan::ir::DeviceOp>()) {
       devices[op.getSymName()] = plan.devices.size();
       auto device = std::make_unique<fb::DeviceT>();
       const DeviceName &name = op.getDevice().getName();
@@ -117,7 +117,7 @@ struct Writer {
       device->also = textsOf(op.getAlso());
       plan.devices.push_back(std::move(device));
     }
-    for (auto op : module.getOps<commands::LinkOp>()) {
+    for (auto op : module.getOps<plan::ir::LinkOp>()) {
       auto link = std::make_unique<fb::LinkT>();
       link->from = devices.lookup(op.getSource());
       link->to = devices.lookup(op.getTarget());
@@ -125,7 +125,7 @@ struct Writer {
       link->latency = op.getLatency().convertToDouble();
       plan.links.push_back(std::move(link));
     }
-    for (auto op : module.getOps<commands::ArenaOp>()) {
+    for (auto op : module.getOps<plan::ir::ArenaOp>()) {
       arenas[op.getSymName()] = plan.arenas.size();
       auto arena = std::make_unique<fb::ArenaT>();
       arena->device = devices.lookup(op.getDevice());
@@ -175,7 +175,7 @@ struct Writer {
   }
 
   /// In panels, packed on the way: only the plain bytes are in memory, or mapped.
-  LogicalResult addPacked(commands::ConstantOp op, const PanelLayout &layout, uint32_t segment,
+  LogicalResult addPacked(plan::ir::ConstantOp op, const PanelLayout &layout, uint32_t segment,
                           plan::BlobRef &blob) {
     if (info.isOutline) {
       blob = leaveOut(op.getSize());
@@ -198,7 +198,7 @@ struct Writer {
   /// The bytes of constants lie in the file device by device, in the order of their arenas, so that
   /// a runtime on the host can use them in place; what another device has too is there once.
   LogicalResult addConstants() {
-    SmallVector<commands::ConstantOp> ops(module.getOps<commands::ConstantOp>());
+    SmallVector<plan::ir::ConstantOp> ops(module.getOps<plan::ir::ConstantOp>());
     if (ops.empty())
       return success();
     uint32_t segment = addSegment(plan::SegmentKind::constants);
@@ -223,7 +223,7 @@ struct Writer {
     return success();
   }
 
-  void addConstant(commands::ConstantOp op, uint32_t index, const plan::BlobRef &blob) {
+  void addConstant(plan::ir::ConstantOp op, uint32_t index, const plan::BlobRef &blob) {
     constants[op.getSymName()] = index;
     auto constant = std::make_unique<fb::ConstantT>();
     constant->name = op.getName().str();
@@ -245,7 +245,7 @@ struct Writer {
   LogicalResult addVariables() {
     DenseMap<Attribute, plan::BlobRef> blobs;
     std::optional<uint32_t> segment;
-    for (auto op : module.getOps<commands::VariableOp>()) {
+    for (auto op : module.getOps<plan::ir::VariableOp>()) {
       variables[op.getSymName()] = plan.variables.size();
       auto variable = std::make_unique<fb::VariableT>();
       variable->name = op.getName().str();
@@ -288,7 +288,7 @@ struct Writer {
 
   LogicalResult addCode() {
     std::optional<uint32_t> segment;
-    for (auto op : module.getOps<commands::CodeOp>()) {
+    for (auto op : module.getOps<plan::ir::CodeOp>()) {
       if (!segment)
         segment = addSegment(plan::SegmentKind::code);
       plan::BlobRef blob;
@@ -308,16 +308,16 @@ struct Writer {
     return success();
   }
 
-  void addKernel(commands::KernelOp op) {
+  void addKernel(plan::ir::KernelOp op) {
     kernels[op.getSymName()] = plan.kernels.size();
     auto kernel = std::make_unique<fb::KernelT>();
     kernel->symbol = op.getSymName().str();
-    for (auto variant : op.getVariants().getAsRange<commands::VariantAttr>())
+    for (auto variant : op.getVariants().getAsRange<plan::ir::VariantAttr>())
       kernel->variants.push_back(makeVariant(variant));
     plan.kernels.push_back(std::move(kernel));
   }
 
-  std::unique_ptr<fb::VariantT> makeVariant(commands::VariantAttr attr) {
+  std::unique_ptr<fb::VariantT> makeVariant(plan::ir::VariantAttr attr) {
     auto variant = std::make_unique<fb::VariantT>();
     variant->driver = attr.getDriver().str();
     if (attr.getCode())
@@ -363,7 +363,7 @@ struct Writer {
 
   std::vector<std::unique_ptr<fb::BindingT>> bindings(ArrayAttr entries) {
     std::vector<std::unique_ptr<fb::BindingT>> out;
-    for (auto entry : entries.getAsRange<commands::BindingAttr>()) {
+    for (auto entry : entries.getAsRange<plan::ir::BindingAttr>()) {
       auto binding = std::make_unique<fb::BindingT>();
       binding->name = entry.getName().str();
       binding->type = tensorType(entry.getType());
@@ -373,18 +373,18 @@ struct Writer {
     return out;
   }
 
-  void addFunction(commands::FuncOp func) {
+  void addFunction(plan::ir::FuncOp func) {
     auto function = std::make_unique<fb::FunctionT>();
     function->name = func.getSymName().str();
     function->inputs = bindings(func.getInputs());
     function->outputs = bindings(func.getOutputs());
     auto forms = func->getAttrOfType<ArrayAttr>(kFormsAttr);
-    for (auto [i, op] : llvm::enumerate(func.getPlaced().getAsRange<commands::PlacedAttr>())) {
+    for (auto [i, op] : llvm::enumerate(func.getPlaced().getAsRange<plan::ir::PlacedAttr>())) {
       function->placed_ops.push_back(placedOp(op));
       if (forms && i < forms.size())
         addForm(*function->placed_ops.back(), readForm(forms[i]));
     }
-    for (auto output : func.getBody().getOps<commands::OutputOp>())
+    for (auto output : func.getBody().getOps<plan::ir::OutputOp>())
       if (auto over = output->getAttrOfType<IntegerAttr>(kOverAttr))
         function->outputs[output.getIndex()]->over = over.getInt();
     function->writes_variables = writesVariables(func);
@@ -397,13 +397,13 @@ struct Writer {
       plan.functions.push_back(std::move(function));
   }
 
-  static bool writesVariables(commands::FuncOp func) {
+  static bool writesVariables(plan::ir::FuncOp func) {
     auto isVariable = [](Value buffer) {
-      return isa_and_present<commands::StateOp>(buffer.getDefiningOp());
+      return isa_and_present<plan::ir::StateOp>(buffer.getDefiningOp());
     };
     auto found = func.walk([&](Operation *op) {
-      auto copy = dyn_cast<commands::CopyOp>(op);
-      auto launch = dyn_cast<commands::LaunchOp>(op);
+      auto copy = dyn_cast<plan::ir::CopyOp>(op);
+      auto launch = dyn_cast<plan::ir::LaunchOp>(op);
       bool writes = (copy && llvm::any_of(copy.getTargets(), isVariable)) ||
                     (launch && llvm::any_of(launch.getOutputs(), isVariable));
       return writes ? WalkResult::interrupt() : WalkResult::advance();
@@ -421,7 +421,7 @@ struct Writer {
       }
   }
 
-  std::unique_ptr<fb::PlacedOpT> placedOp(commands::PlacedAttr placed) {
+  std::unique_ptr<fb::PlacedOpT> placedOp(plan::ir::PlacedAttr placed) {
     auto op = std::make_unique<fb::PlacedOpT>();
     op->log_name = placed.getLogName().str();
     op->name = placed.getName().str();
@@ -459,20 +459,20 @@ struct Writer {
 
   fb::BufferRef bufferRef(Value buffer) {
     Operation *op = buffer.getDefiningOp();
-    if (auto input = dyn_cast<commands::InputOp>(op))
+    if (auto input = dyn_cast<plan::ir::InputOp>(op))
       return {fb::Space::input, uint32_t(input.getIndex()), 0, input.getSize()};
-    if (auto output = dyn_cast<commands::OutputOp>(op))
+    if (auto output = dyn_cast<plan::ir::OutputOp>(op))
       return {fb::Space::output, uint32_t(output.getIndex()), memory::beginOf(output),
               output.getSize()};
-    if (auto use = dyn_cast<commands::UseOp>(op)) {
+    if (auto use = dyn_cast<plan::ir::UseOp>(op)) {
       const fb::ConstantT &constant = *plan.constants[constants.lookup(use.getConstant())];
       return {fb::Space::arena, constant.arena, constant.offset, constant.size};
     }
-    if (auto state = dyn_cast<commands::StateOp>(op)) {
+    if (auto state = dyn_cast<plan::ir::StateOp>(op)) {
       const fb::VariableT &variable = *plan.variables[variables.lookup(state.getVariable())];
       return {fb::Space::arena, variable.arena, variable.offset, variable.size};
     }
-    auto decl = cast<commands::BufferDeclOp>(op);
+    auto decl = cast<plan::ir::BufferDeclOp>(op);
     return {fb::Space::arena, arenas.lookup(*decl.getArena()), uint64_t(*decl.getOffset()),
             decl.getSize()};
   }
@@ -490,11 +490,11 @@ struct Writer {
   }
 
   std::unique_ptr<fb::CommandT> makeCommand(fb::FunctionT &function, Operation &op) {
-    if (auto launch = dyn_cast<commands::LaunchOp>(op))
+    if (auto launch = dyn_cast<plan::ir::LaunchOp>(op))
       return makeLaunch(launch);
-    if (auto copy = dyn_cast<commands::CopyOp>(op))
+    if (auto copy = dyn_cast<plan::ir::CopyOp>(op))
       return makeCopy(function, copy);
-    if (auto check = dyn_cast<commands::CheckOp>(op))
+    if (auto check = dyn_cast<plan::ir::CheckOp>(op))
       return makeCheck(check);
     auto command = std::make_unique<fb::CommandT>();
     auto nest = [&](fb::Opcode opcode, Value condition, Region &first, Region &second) {
@@ -508,23 +508,23 @@ struct Writer {
       command->queue = op.getQueue();
       command->signal = op.getSemaphore();
     };
-    if (auto branch = dyn_cast<commands::IfOp>(op)) {
+    if (auto branch = dyn_cast<plan::ir::IfOp>(op)) {
       nest(fb::Opcode::branch, branch.getCondition(), branch.getThenBody(), branch.getElseBody());
       if (auto library = branch->getAttrOfType<StringAttr>(kLibraryAttr))
         command->library = library.str();
-    } else if (auto loop = dyn_cast<commands::WhileOp>(op)) {
+    } else if (auto loop = dyn_cast<plan::ir::WhileOp>(op)) {
       nest(fb::Opcode::loop, loop.getCondition(), loop.getConditionBody(), loop.getBody());
       command->trips = loop.getTrips().value_or(0);
-    } else if (auto signal = dyn_cast<commands::SignalOp>(op))
+    } else if (auto signal = dyn_cast<plan::ir::SignalOp>(op))
       order(fb::Opcode::signal, signal);
-    else if (auto wait = dyn_cast<commands::WaitOp>(op))
+    else if (auto wait = dyn_cast<plan::ir::WaitOp>(op))
       order(fb::Opcode::wait, wait);
     else
       return nullptr; // a declaration
     return command;
   }
 
-  std::unique_ptr<fb::CommandT> makeCheck(commands::CheckOp check) {
+  std::unique_ptr<fb::CommandT> makeCheck(plan::ir::CheckOp check) {
     auto command = std::make_unique<fb::CommandT>();
     command->opcode = fb::Opcode::check;
     command->device = devices.lookup(check.getDevice());
@@ -540,7 +540,7 @@ struct Writer {
     return command;
   }
 
-  std::unique_ptr<fb::CommandT> makeLaunch(commands::LaunchOp launch) {
+  std::unique_ptr<fb::CommandT> makeLaunch(plan::ir::LaunchOp launch) {
     auto command = std::make_unique<fb::CommandT>();
     command->opcode = fb::Opcode::launch;
     command->device = devices.lookup(launch.getDevice());
@@ -560,14 +560,14 @@ struct Writer {
     return command;
   }
 
-  std::unique_ptr<fb::CommandT> makeCopy(fb::FunctionT &function, commands::CopyOp copy) {
+  std::unique_ptr<fb::CommandT> makeCopy(fb::FunctionT &function, plan::ir::CopyOp copy) {
     auto command = std::make_unique<fb::CommandT>();
     command->opcode = fb::Opcode::copy;
     command->device = devices.lookup(copy.getDevice());
     command->queue = copy.getQueue();
     command->num_results = 1;
     for (unsigned i = 0; i < copy.getSources().size(); ++i) {
-      commands::CopyOp::Copied copied = copy.getCopied(i);
+      plan::ir::CopyOp::Copied copied = copy.getCopied(i);
       command->buffers.push_back(bufferRef(copied.source));
       command->buffers.push_back(bufferRef(copied.target));
       auto describe = [&](auto &value) {
@@ -603,18 +603,18 @@ struct Writer {
   }
 
   /// The values that have a place, for `explain --memory`, live in commands first..last.
-  void addValues(fb::FunctionT &function, commands::FuncOp func) {
+  void addValues(fb::FunctionT &function, plan::ir::FuncOp func) {
     DenseMap<Operation *, uint32_t> at;
     uint32_t next = 0;
     func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<commands::LaunchOp, commands::CopyOp, commands::IfOp, commands::WhileOp,
-              commands::SignalOp, commands::WaitOp, commands::CheckOp>(op))
+      if (isa<plan::ir::LaunchOp, plan::ir::CopyOp, plan::ir::IfOp, plan::ir::WhileOp,
+              plan::ir::SignalOp, plan::ir::WaitOp, plan::ir::CheckOp>(op))
         at[op] = next++;
     });
     for (const memory::Whole &whole : memory::wholesOf(func)) {
-      commands::BufferDeclOp decl = whole.buffer;
+      plan::ir::BufferDeclOp decl = whole.buffer;
       SmallVector<Operation *> users(decl->getUsers());
-      for (commands::BufferDeclOp part : whole.parts)
+      for (plan::ir::BufferDeclOp part : whole.parts)
         llvm::append_range(users, part->getUsers());
       if (users.empty())
         continue;

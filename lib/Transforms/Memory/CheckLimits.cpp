@@ -30,9 +30,9 @@ struct Resident {
 /// The moment of a function at which the buffers of a device are largest.
 struct Peak {
   uint64_t bytes = 0;
-  commands::FuncOp func;
+  plan::ir::FuncOp func;
   Operation *op = nullptr;
-  SmallVector<commands::BufferDeclOp> live;
+  SmallVector<plan::ir::BufferDeclOp> live;
 };
 
 struct DeviceUse {
@@ -47,7 +47,7 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    for (auto device : getOperation().getOps<commands::DeviceOp>()) {
+    for (auto device : getOperation().getOps<plan::ir::DeviceOp>()) {
       if (!device.getLimit())
         continue;
       DeviceUse use = addUp(device.getSymNameAttr());
@@ -58,17 +58,17 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
 
   DeviceUse addUp(StringAttr device) {
     DeviceUse use;
-    for (auto arena : getOperation().getOps<commands::ArenaOp>()) {
+    for (auto arena : getOperation().getOps<plan::ir::ArenaOp>()) {
       if (arena.getDeviceAttr().getAttr() != device)
         continue;
       switch (arena.getKind()) {
-      case commands::ArenaKind::Constants:
+      case plan::ir::ArenaKind::Constants:
         use.constants += arena.getSize();
         break;
-      case commands::ArenaKind::Variables:
+      case plan::ir::ArenaKind::Variables:
         use.variables += arena.getSize();
         break;
-      case commands::ArenaKind::Transient:
+      case plan::ir::ArenaKind::Transient:
         // What runs at load is over before there are sessions.
         use.transient += std::max(arena.getSize(), arena.getLoadSize());
         break;
@@ -82,7 +82,7 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
   // What to say
   //===------------------------------------------------------------------===//
 
-  void report(commands::DeviceOp device, const DeviceUse &use) {
+  void report(plan::ir::DeviceOp device, const DeviceUse &use) {
     Peak peak = findPeak(device.getSymNameAttr());
     Location loc = peak.op ? peak.op->getLoc() : device.getLoc();
     InFlightDiagnostic error = emitError(loc);
@@ -106,16 +106,16 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
 
   static std::string nameOf(Operation *op) {
     StringRef name, fallback = "a command";
-    if (auto launch = dyn_cast<commands::LaunchOp>(op))
+    if (auto launch = dyn_cast<plan::ir::LaunchOp>(op))
       name = launch.getName().empty() ? launch.getKernel() : launch.getName();
-    else if (auto copy = dyn_cast<commands::CopyOp>(op))
+    else if (auto copy = dyn_cast<plan::ir::CopyOp>(op))
       name = copy.getName(), fallback = "a copy";
     return name.empty() ? fallback.str() : ("'" + name + "'").str();
   }
 
   Peak findPeak(StringAttr device) {
     Peak peak;
-    for (auto func : getOperation().getOps<commands::FuncOp>()) {
+    for (auto func : getOperation().getOps<plan::ir::FuncOp>()) {
       Peak own = findPeak(func, device);
       if (own.bytes > peak.bytes)
         peak = std::move(own);
@@ -123,12 +123,12 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
     return peak;
   }
 
-  static Peak findPeak(commands::FuncOp func, StringAttr device) {
+  static Peak findPeak(plan::ir::FuncOp func, StringAttr device) {
     Timeline time(func);
-    SmallVector<std::pair<commands::BufferDeclOp, LiveRange>> buffers;
+    SmallVector<std::pair<plan::ir::BufferDeclOp, LiveRange>> buffers;
     SmallVector<int64_t> change(time.ops.size() + 1);
     for (const Whole &whole : wholesOf(func)) {
-      commands::BufferDeclOp buffer = whole.buffer;
+      plan::ir::BufferDeclOp buffer = whole.buffer;
       if (buffer.getDeviceAttr().getAttr() != device)
         continue;
       LiveRange range = whole.live(time);
@@ -155,11 +155,11 @@ struct CheckLimits : gantry::impl::CheckLimitsPassBase<CheckLimits> {
   /// Constants stay; of the rest, what lives at the peak.
   SmallVector<Resident> largest(StringAttr device, const Peak &peak) {
     SmallVector<Resident> all;
-    for (auto constant : getOperation().getOps<commands::ConstantOp>())
+    for (auto constant : getOperation().getOps<plan::ir::ConstantOp>())
       if (constant.getDeviceAttr().getAttr() == device)
         all.push_back({"constant '" + constant.getName().str() + "'", uint64_t(constant.getSize()),
                        constant.getLoc()});
-    for (commands::BufferDeclOp buffer : peak.live) {
+    for (plan::ir::BufferDeclOp buffer : peak.live) {
       std::string name =
           buffer.getValue().empty() ? "a value" : "'" + buffer.getValue().str() + "'";
       all.push_back({name, uint64_t(buffer.getSize()), buffer.getLoc()});

@@ -9,9 +9,9 @@ using namespace mlir;
 using namespace gantry;
 using namespace gantry::memory;
 
-bool gantry::memory::comesIn(commands::CopyOp copy, StringAttr device) {
-  auto target = copy.getTargets().front().getDefiningOp<commands::BufferDeclOp>();
-  auto source = copy.getSources().front().getDefiningOp<commands::BufferDeclOp>();
+bool gantry::memory::comesIn(plan::ir::CopyOp copy, StringAttr device) {
+  auto target = copy.getTargets().front().getDefiningOp<plan::ir::BufferDeclOp>();
+  auto source = copy.getSources().front().getDefiningOp<plan::ir::BufferDeclOp>();
   // What shares bytes is written under other names, too.
   if ((target && shareOf(target)) || (source && shareOf(source)))
     return false;
@@ -19,13 +19,13 @@ bool gantry::memory::comesIn(commands::CopyOp copy, StringAttr device) {
          !(source && source.getDeviceAttr() == target.getDeviceAttr());
 }
 
-static void separate(commands::CopyOp copy, SmallVectorImpl<commands::CopyOp> &single) {
+static void separate(plan::ir::CopyOp copy, SmallVectorImpl<plan::ir::CopyOp> &single) {
   if (copy.getAlso().empty())
     return single.push_back(copy);
   OpBuilder b(copy);
   for (unsigned i = 0; i < copy.getSources().size(); ++i) {
-    commands::CopyOp::Copied value = copy.getCopied(i);
-    single.push_back(commands::CopyOp::create(
+    plan::ir::CopyOp::Copied value = copy.getCopied(i);
+    single.push_back(plan::ir::CopyOp::create(
         b, copy.getLoc(), value.source, value.target, copy.getDeviceAttr(), value.name,
         value.location, copy.getQueueAttr(), value.cause, b.getArrayAttr({})));
   }
@@ -44,7 +44,7 @@ static bool writes(Operation *command, Value buffer) {
 static Operation *goBack(Operation *user, unsigned ahead) {
   Operation *at = user;
   for (Operation *op = user; ahead > 0 && (op = op->getPrevNode());)
-    if (isa<commands::LaunchOp>(op)) {
+    if (isa<plan::ir::LaunchOp>(op)) {
       at = op;
       --ahead;
     }
@@ -66,7 +66,7 @@ struct Place {
 struct Delayer {
   DenseMap<Operation *, Place> places;
   DenseMap<Block *, SmallVector<Operation *>> ends; ///< of segments, in order
-  SmallVector<commands::CopyOp> moved;
+  SmallVector<plan::ir::CopyOp> moved;
 
   unsigned ahead;
 
@@ -84,7 +84,7 @@ struct Delayer {
   }
 
   /// To be called from the last copy to the first: those behind make way.
-  void delay(commands::CopyOp copy) {
+  void delay(plan::ir::CopyOp copy) {
     Block *block = copy->getBlock();
     Place here = places.lookup(copy);
     std::optional<Place> limit;
@@ -124,38 +124,38 @@ struct Delayer {
       if (place.turn == 0)
         stays[{op->getBlock(), place.before}] = op;
     llvm::sort(moved,
-               [&](commands::CopyOp a, commands::CopyOp b) { return places[a] < places[b]; });
-    for (commands::CopyOp copy : moved)
+               [&](plan::ir::CopyOp a, plan::ir::CopyOp b) { return places[a] < places[b]; });
+    for (plan::ir::CopyOp copy : moved)
       copy->moveBefore(stays.lookup({copy->getBlock(), places[copy].before}));
   }
 };
 } // namespace
 
-SmallVector<commands::CopyOp> gantry::memory::separateCopies(commands::FuncOp func,
+SmallVector<plan::ir::CopyOp> gantry::memory::separateCopies(plan::ir::FuncOp func,
                                                              StringAttr device) {
-  SmallVector<commands::CopyOp> whole, single;
-  func.walk([&](commands::CopyOp copy) {
+  SmallVector<plan::ir::CopyOp> whole, single;
+  func.walk([&](plan::ir::CopyOp copy) {
     if (comesIn(copy, device))
       whole.push_back(copy);
   });
-  for (commands::CopyOp copy : whole)
+  for (plan::ir::CopyOp copy : whole)
     separate(copy, single);
   return single;
 }
 
-bool gantry::memory::delayCopies(commands::FuncOp func, StringAttr device, unsigned ahead) {
-  const SmallVector<commands::CopyOp> copies = separateCopies(func, device);
+bool gantry::memory::delayCopies(plan::ir::FuncOp func, StringAttr device, unsigned ahead) {
+  const SmallVector<plan::ir::CopyOp> copies = separateCopies(func, device);
   Delayer delayer(func.getBody().front(), ahead);
-  for (commands::CopyOp copy : llvm::reverse(copies))
+  for (plan::ir::CopyOp copy : llvm::reverse(copies))
     delayer.delay(copy);
   delayer.move();
   return !delayer.moved.empty();
 }
 
 /// A copy to another device out of a buffer that Memory places on `device`.
-static bool goesOut(commands::CopyOp copy, StringAttr device) {
-  auto target = copy.getTargets().front().getDefiningOp<commands::BufferDeclOp>();
-  auto source = copy.getSources().front().getDefiningOp<commands::BufferDeclOp>();
+static bool goesOut(plan::ir::CopyOp copy, StringAttr device) {
+  auto target = copy.getTargets().front().getDefiningOp<plan::ir::BufferDeclOp>();
+  auto source = copy.getSources().front().getDefiningOp<plan::ir::BufferDeclOp>();
   if (!copy.getAlso().empty() || (target && shareOf(target)) || (source && shareOf(source)))
     return false;
   return source && source.getDeviceAttr().getAttr() == device &&
@@ -163,7 +163,7 @@ static bool goesOut(commands::CopyOp copy, StringAttr device) {
 }
 
 /// Whether the copy has to stay behind the op.
-static bool mustFollow(commands::CopyOp copy, Operation *op) {
+static bool mustFollow(plan::ir::CopyOp copy, Operation *op) {
   if (op->getNumRegions() != 0)
     return true;
   return llvm::any_of(op->getOperands(),
@@ -176,19 +176,19 @@ static bool mustFollow(commands::CopyOp copy, Operation *op) {
              op);
 }
 
-bool gantry::memory::hurryCopies(commands::FuncOp func, StringAttr device) {
+bool gantry::memory::hurryCopies(plan::ir::FuncOp func, StringAttr device) {
   constexpr unsigned most = 1; // one value is made while the one before it goes
-  SmallVector<commands::CopyOp> copies;
-  func.walk([&](commands::CopyOp copy) {
+  SmallVector<plan::ir::CopyOp> copies;
+  func.walk([&](plan::ir::CopyOp copy) {
     if (goesOut(copy, device))
       copies.push_back(copy);
   });
   bool moved = false;
-  for (commands::CopyOp copy : copies) {
+  for (plan::ir::CopyOp copy : copies) {
     SmallVector<Operation *> launches; // between, the last one first
     Operation *op = copy->getPrevNode();
     for (; op && !mustFollow(copy, op); op = op->getPrevNode())
-      if (isa<commands::LaunchOp>(op))
+      if (isa<plan::ir::LaunchOp>(op))
         launches.push_back(op);
     if (launches.size() <= most)
       continue;

@@ -33,7 +33,7 @@ struct Use {
 /// Bytes of a group that are one buffer; without a declaration, what a copy writes in the place of
 /// a part of a move.
 struct Member {
-  commands::BufferDeclOp decl;
+  plan::ir::BufferDeclOp decl;
   uint64_t begin = 0, size = 0;
   SmallVector<Use> uses;
 };
@@ -49,7 +49,7 @@ struct Group {
   LiveRange live;
 
   uint64_t bytes() const { return llvm::alignTo(members.front().size, kAlignment); }
-  uint32_t indexOf(commands::BufferDeclOp decl) const {
+  uint32_t indexOf(plan::ir::BufferDeclOp decl) const {
     return llvm::find_if(members, [&](const Member &m) { return m.decl == decl; }) -
            members.begin();
   }
@@ -71,7 +71,7 @@ struct Piece {
 
 /// A launch that only moves.
 struct Move {
-  commands::LaunchOp launch;
+  plan::ir::LaunchOp launch;
   bool joins;  ///< else it cuts
   Value large; ///< the result of a join, the operand of a cut
   SmallVector<Piece> pieces;
@@ -130,22 +130,22 @@ bool Group::isLegal() const {
   return true;
 }
 
-static commands::BufferDeclOp declarationOf(Value buffer) {
-  return buffer.getDefiningOp<commands::BufferDeclOp>();
+static plan::ir::BufferDeclOp declarationOf(Value buffer) {
+  return buffer.getDefiningOp<plan::ir::BufferDeclOp>();
 }
 
 static uint64_t sizeOf(Value buffer) {
   return llvm::TypeSwitch<Operation *, uint64_t>(buffer.getDefiningOp())
-      .Case<commands::InputOp, commands::OutputOp, commands::UseOp, commands::StateOp,
-            commands::BufferDeclOp>([](auto op) { return op.getSize(); });
+      .Case<plan::ir::InputOp, plan::ir::OutputOp, plan::ir::UseOp, plan::ir::StateOp,
+            plan::ir::BufferDeclOp>([](auto op) { return op.getSize(); });
 }
 
-static bool isMove(commands::LaunchOp launch) {
+static bool isMove(plan::ir::LaunchOp launch) {
   return launch->hasAttr(kJoinsAttr) || launch->hasAttr(kCutsAttr);
 }
 
 /// What the launch is noted to move; without pieces where that does not hold.
-static Move moveOf(commands::LaunchOp launch) {
+static Move moveOf(plan::ir::LaunchOp launch) {
   Move move{launch, launch->hasAttr(kJoinsAttr), {}, {}};
   uint64_t end = 0;
   auto add = [&](Value small, uint64_t begin) {
@@ -180,7 +180,7 @@ struct Profile {
 
 /// A function.
 struct Elider {
-  commands::FuncOp func;
+  plan::ir::FuncOp func;
   Timeline time;
   DenseMap<Attribute, Profile> profiles; ///< by device
   /// Where groups are, by their number, and the group of a buffer.
@@ -191,7 +191,7 @@ struct Elider {
   uint64_t work = 0;
   int64_t numWholes = 0;
 
-  explicit Elider(commands::FuncOp func) : func(func), time(func) {}
+  explicit Elider(plan::ir::FuncOp func) : func(func), time(func) {}
 
   void run() {
     measure();
@@ -203,7 +203,7 @@ private:
   void measure();
   void visit(Block &block);
   std::optional<uint32_t> groupFor(Value buffer, Block &block);
-  std::optional<SmallVector<Use>> usesOf(commands::BufferDeclOp decl, Block &block);
+  std::optional<SmallVector<Use>> usesOf(plan::ir::BufferDeclOp decl, Block &block);
   void consider(Move &move, Block &block);
   bool mayShare(const Piece &piece, const Move &move, Block &block);
   bool tryMove(Move &move);
@@ -217,7 +217,7 @@ private:
 } // namespace
 
 void Elider::measure() {
-  func.walk([&](commands::BufferDeclOp decl) {
+  func.walk([&](plan::ir::BufferDeclOp decl) {
     Profile &profile = profiles[decl.getDeviceAttr()];
     profile.live.resize(time.ops.size() + 1);
     profile.add(liveRange(decl, time), llvm::alignTo(decl.getSize(), kAlignment));
@@ -231,13 +231,13 @@ void Elider::visit(Block &block) {
     for (Region &region : op.getRegions())
       visit(region.front());
   positions.clear();
-  SmallVector<commands::LaunchOp> launches;
+  SmallVector<plan::ir::LaunchOp> launches;
   for (auto [i, op] : llvm::enumerate(block)) {
     positions[&op] = 2 * (i + 1);
-    if (auto launch = dyn_cast<commands::LaunchOp>(op); launch && isMove(launch))
+    if (auto launch = dyn_cast<plan::ir::LaunchOp>(op); launch && isMove(launch))
       launches.push_back(launch);
   }
-  for (commands::LaunchOp launch : launches) {
+  for (plan::ir::LaunchOp launch : launches) {
     moves.push_back(moveOf(launch));
     consider(moves.back(), block);
   }
@@ -245,7 +245,7 @@ void Elider::visit(Block &block) {
 
 /// Nothing where the buffer is used elsewhere, too, or brought by another queue: such copies move
 /// in time.
-std::optional<SmallVector<Use>> Elider::usesOf(commands::BufferDeclOp decl, Block &block) {
+std::optional<SmallVector<Use>> Elider::usesOf(plan::ir::BufferDeclOp decl, Block &block) {
   SmallVector<Use> uses;
   for (Operation *user : decl->getUsers()) {
     Operation *around = block.findAncestorOpInBlock(*user);
@@ -265,7 +265,7 @@ std::optional<SmallVector<Use>> Elider::usesOf(commands::BufferDeclOp decl, Bloc
 }
 
 std::optional<uint32_t> Elider::groupFor(Value buffer, Block &block) {
-  commands::BufferDeclOp decl = declarationOf(buffer);
+  plan::ir::BufferDeclOp decl = declarationOf(buffer);
   if (!decl || decl->getBlock() != &block)
     return std::nullopt;
   if (auto known = groupOf.find(decl); known != groupOf.end())
@@ -282,7 +282,7 @@ std::optional<uint32_t> Elider::groupFor(Value buffer, Block &block) {
 
 static bool isBrought(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
-    auto copy = dyn_cast<commands::CopyOp>(user);
+    auto copy = dyn_cast<plan::ir::CopyOp>(user);
     return copy && copy.getQueue() != 0 && llvm::is_contained(copy.getTargets(), buffer);
   });
 }
@@ -357,7 +357,7 @@ bool Elider::tryMove(Move &move) {
 /// What stays of a join is written right before; of a cut it is read from the whole.
 void Elider::addCopy(Group &group, const Move &move, const Piece &piece, uint32_t large,
                      uint32_t at) {
-  auto read = [&](commands::BufferDeclOp decl, uint32_t when) {
+  auto read = [&](plan::ir::BufferDeclOp decl, uint32_t when) {
     if (uint32_t i = group.indexOf(decl); decl && i < group.members.size())
       group.members[i].uses.push_back({when, false});
   };
@@ -371,7 +371,7 @@ void Elider::addCopy(Group &group, const Move &move, const Piece &piece, uint32_
 
 /// Whether more would be live than at the fullest moment that there was. If not, that is how it is.
 bool Elider::isTooFull(const Group &merged, ArrayRef<uint32_t> parts) {
-  commands::BufferDeclOp base = merged.members.front().decl;
+  plan::ir::BufferDeclOp base = merged.members.front().decl;
   Profile &profile = profiles[base.getDeviceAttr()];
   work += uint64_t(merged.live.last - merged.live.first) * 2;
   if (work > kMostWork)
@@ -405,7 +405,7 @@ void Elider::rewrite() {
 Value Elider::declarePart(OpBuilder &b, Move &move, const Piece &piece) {
   Group &group = groups[groupOf.lookup(declarationOf(move.large))];
   uint64_t begin = group.members[group.indexOf(declarationOf(move.large))].begin + piece.begin;
-  auto part = commands::BufferDeclOp::create(
+  auto part = plan::ir::BufferDeclOp::create(
       b, move.launch.getLoc(), move.large.getType(), b.getI64IntegerAttr(piece.size),
       group.members.front().decl.getDeviceAttr(), FlatSymbolRefAttr(), IntegerAttr(),
       move.launch.getNameAttr(),
@@ -415,13 +415,13 @@ Value Elider::declarePart(OpBuilder &b, Move &move, const Piece &piece) {
 }
 
 void Elider::copyWhatStays(Move &move) {
-  commands::LaunchOp launch = move.launch;
+  plan::ir::LaunchOp launch = move.launch;
   OpBuilder b(launch);
   for (const Piece &piece : move.pieces) {
     if (!piece.stays)
       continue;
     Value part = declarePart(b, move, piece);
-    commands::CopyOp::create(b, launch.getLoc(), move.joins ? piece.small : part,
+    plan::ir::CopyOp::create(b, launch.getLoc(), move.joins ? piece.small : part,
                              move.joins ? part : piece.small, launch.getDeviceAttr(),
                              launch.getNameAttr(), launch.getLocationAttr(), b.getI64IntegerAttr(0),
                              b.getStringAttr(""), b.getArrayAttr({}));
@@ -431,7 +431,7 @@ void Elider::copyWhatStays(Move &move) {
 
 /// On all of its buffers, the base in front of the others.
 void Elider::note(const Group &group) {
-  commands::BufferDeclOp base = group.members.front().decl, first = base;
+  plan::ir::BufferDeclOp base = group.members.front().decl, first = base;
   for (const Member &member : group.members)
     if (member.decl && member.decl->isBeforeInBlock(first))
       first = member.decl;
@@ -443,8 +443,8 @@ void Elider::note(const Group &group) {
   ++numWholes;
 }
 
-void gantry::memory::elideMoves(commands::FuncOp func) {
-  WalkResult walk = func.walk([](commands::LaunchOp launch) {
+void gantry::memory::elideMoves(plan::ir::FuncOp func) {
+  WalkResult walk = func.walk([](plan::ir::LaunchOp launch) {
     return isMove(launch) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (walk.wasInterrupted())

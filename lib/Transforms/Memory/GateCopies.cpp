@@ -11,7 +11,7 @@ using namespace gantry::memory;
 namespace {
 /// A copy that can wait for room.
 struct Incoming {
-  commands::CopyOp copy;
+  plan::ir::CopyOp copy;
   uint32_t now, firstReader, end; ///< numbers
   uint64_t bytes;
 };
@@ -19,7 +19,7 @@ struct Incoming {
 
 /// Whether the host has it anyway: a constant, or what a copy has brought there.
 static bool isKeptElsewhere(Value source) {
-  if (isa<commands::UseOp>(source.getDefiningOp()))
+  if (isa<plan::ir::UseOp>(source.getDefiningOp()))
     return true;
   auto writes = [&](Operation *user) {
     bool found = false;
@@ -27,16 +27,16 @@ static bool isKeptElsewhere(Value source) {
         user, [&](Value buffer, bool isWritten) { found |= isWritten && buffer == source; });
     return found;
   };
-  return isa<commands::BufferDeclOp>(source.getDefiningOp()) &&
+  return isa<plan::ir::BufferDeclOp>(source.getDefiningOp()) &&
          llvm::all_of(source.getUsers(), [&](Operation *user) {
-           return !schedule::isCommand(user) || isa<commands::CopyOp>(user) || !writes(user);
+           return !schedule::isCommand(user) || isa<plan::ir::CopyOp>(user) || !writes(user);
          });
 }
 
 /// Whether something that brings the value to the host stands behind the copy.
-static bool comesBefore(commands::CopyOp copy, Value source) {
+static bool comesBefore(plan::ir::CopyOp copy, Value source) {
   return llvm::any_of(source.getUsers(), [&](Operation *user) {
-    auto other = dyn_cast<commands::CopyOp>(user);
+    auto other = dyn_cast<plan::ir::CopyOp>(user);
     return other && other != copy && llvm::is_contained(other.getTargets(), source) &&
            !other->isBeforeInBlock(copy);
   });
@@ -44,14 +44,14 @@ static bool comesBefore(commands::CopyOp copy, Value source) {
 
 /// The copy, with all of its values, as what comes in and is read behind it in the same block;
 /// nothing for others.
-static std::optional<Incoming> incomingOf(commands::CopyOp copy, const Timeline &time) {
-  auto func = copy->getParentOfType<commands::FuncOp>();
+static std::optional<Incoming> incomingOf(plan::ir::CopyOp copy, const Timeline &time) {
+  auto func = copy->getParentOfType<plan::ir::FuncOp>();
   Block &block = func.getBody().front();
   if (copy->getBlock() != &block)
     return std::nullopt;
   Incoming incoming{copy, time.at.lookup(copy), UINT32_MAX, 0, 0};
   for (auto [source, target] : llvm::zip(copy.getSources(), copy.getTargets())) {
-    auto buffer = target.getDefiningOp<commands::BufferDeclOp>();
+    auto buffer = target.getDefiningOp<plan::ir::BufferDeclOp>();
     if (!buffer || shareOf(buffer) || !isKeptElsewhere(source) || comesBefore(copy, source))
       return std::nullopt;
     incoming.bytes += llvm::alignTo(uint64_t(buffer.getSize()), 64);
@@ -84,17 +84,17 @@ struct Room {
 /// All of one device.
 class Gater {
 public:
-  Gater(commands::FuncOp func, StringAttr device, uint64_t room, const Timeline &time)
+  Gater(plan::ir::FuncOp func, StringAttr device, uint64_t room, const Timeline &time)
       : func(func), device(device), time(time),
         room{std::vector<uint64_t>(time.ops.size() + 1), room} {}
 
   bool run() {
-    SmallVector<commands::CopyOp> copies;
-    func.walk([&](commands::CopyOp copy) {
+    SmallVector<plan::ir::CopyOp> copies;
+    func.walk([&](plan::ir::CopyOp copy) {
       if (comesIn(copy, device))
         copies.push_back(copy);
     });
-    for (commands::CopyOp copy : copies)
+    for (plan::ir::CopyOp copy : copies)
       if (std::optional<Incoming> one = incomingOf(copy, time)) {
         incoming.push_back(*one);
         gated.insert(copy.getTargets().begin(), copy.getTargets().end());
@@ -114,7 +114,7 @@ public:
 private:
   void takeOthers() {
     for (const Whole &whole : wholesOf(func)) {
-      commands::BufferDeclOp buffer = whole.buffer;
+      plan::ir::BufferDeclOp buffer = whole.buffer;
       if (buffer.getDeviceAttr().getAttr() != device || gated.contains(buffer))
         continue;
       LiveRange live = whole.live(time);
@@ -142,7 +142,7 @@ private:
   int64_t launchesBefore(Operation *op) {
     int64_t count = 0;
     while ((op = op->getPrevNode()) && op->getNumRegions() == 0)
-      if (auto launch = dyn_cast<commands::LaunchOp>(op))
+      if (auto launch = dyn_cast<plan::ir::LaunchOp>(op))
         count += launch.getDeviceAttr().getAttr() == device;
     return count;
   }
@@ -156,7 +156,7 @@ private:
     return op;
   }
 
-  commands::FuncOp func;
+  plan::ir::FuncOp func;
   StringAttr device;
   const Timeline &time;
   Room room;
@@ -166,11 +166,11 @@ private:
 };
 } // namespace
 
-bool gantry::memory::gateCopies(commands::FuncOp func, StringAttr device, uint64_t room,
+bool gantry::memory::gateCopies(plan::ir::FuncOp func, StringAttr device, uint64_t room,
                                 const Timeline &time) {
   return Gater(func, device, room, time).run();
 }
 
-void gantry::memory::ungateCopies(commands::FuncOp func) {
-  func.walk([](commands::CopyOp copy) { copy->removeAttr(schedule::kGatedAttr); });
+void gantry::memory::ungateCopies(plan::ir::FuncOp func) {
+  func.walk([](plan::ir::CopyOp copy) { copy->removeAttr(schedule::kGatedAttr); });
 }

@@ -11,10 +11,10 @@ namespace gantry::memory {
 /// `room` bytes live. First come those that are read first. What else lives is as `time` says. Each
 /// is noted (kGatedAttr) to come after the launches of the device in front of it. Tells whether any
 /// copy moved; what has no room anywhere stands in front of its first reader.
-bool gateCopies(commands::FuncOp func, mlir::StringAttr device, uint64_t room,
+bool gateCopies(plan::ir::FuncOp func, mlir::StringAttr device, uint64_t room,
                 const Timeline &time);
 
 /// Takes the notes off: from now on, what shares bytes says what waits.
-void ungateCopies(commands::FuncOp func);
+void ungateCopies(plan::ir::FuncOp func);
 
 } // namespace gantry::memory

@@ -20,13 +20,13 @@ namespace gantry {
 namespace {
 /// One function.
 struct Orderer {
-  commands::FuncOp func;
+  plan::ir::FuncOp func;
   OpBuilder builder;
   DenseMap<QueueName, uint32_t> queues; ///< of the commands at hand
   DenseMap<Attribute, uint32_t> spaces; ///< of arenas, by symbol
   int64_t numSemaphores = 0;
 
-  explicit Orderer(commands::FuncOp func) : func(func), builder(func.getContext()) {}
+  explicit Orderer(plan::ir::FuncOp func) : func(func), builder(func.getContext()) {}
 
   void run() {
     forEachSegment(func.getBody().front(),
@@ -57,7 +57,7 @@ struct Orderer {
   int64_t addSignal(Operation *op) {
     auto [device, queue] = queueOf(op);
     builder.setInsertionPointAfter(op);
-    commands::SignalOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(numSemaphores),
+    plan::ir::SignalOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(numSemaphores),
                                cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
     return numSemaphores++;
   }
@@ -65,7 +65,7 @@ struct Orderer {
   void addWait(Operation *op, int64_t semaphore) {
     auto [device, queue] = queueOf(op);
     builder.setInsertionPoint(op);
-    commands::WaitOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(semaphore),
+    plan::ir::WaitOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(semaphore),
                              cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
   }
 
@@ -79,14 +79,14 @@ struct Orderer {
   /// Nobody writes inputs and constants.
   void addAccess(queues::Command &command, Value buffer, bool writes) {
     Operation *op = buffer.getDefiningOp();
-    if (auto output = dyn_cast<commands::OutputOp>(op)) {
+    if (auto output = dyn_cast<plan::ir::OutputOp>(op)) {
       uint32_t space = spaceOf(output.getIndexAttr());
       uint64_t begin = memory::beginOf(output);
       command.accesses.push_back({space, begin, begin + output.getSize(), writes});
-    } else if (auto state = dyn_cast<commands::StateOp>(op)) {
+    } else if (auto state = dyn_cast<plan::ir::StateOp>(op)) {
       uint32_t space = spaceOf(state.getVariableAttr());
       command.accesses.push_back({space, 0, uint64_t(state.getSize()), writes});
-    } else if (auto decl = dyn_cast<commands::BufferDeclOp>(op)) {
+    } else if (auto decl = dyn_cast<plan::ir::BufferDeclOp>(op)) {
       uint64_t begin = decl.getOffset().value_or(0);
       command.accesses.push_back(
           {spaceOf(decl.getArenaAttr()), begin, begin + decl.getSize(), writes});
@@ -100,7 +100,7 @@ struct Orderer {
 
 struct OrderQueues : gantry::impl::OrderQueuesPassBase<OrderQueues> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<commands::FuncOp>())
+    for (auto func : getOperation().getOps<plan::ir::FuncOp>())
       Orderer(func).run();
   }
 };

@@ -50,36 +50,36 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   DenseMap<StringAttr, uint64_t> constants;         ///< by device
   DenseMap<StringAttr, uint64_t> variables;         ///< by device
   DenseMap<StringAttr, uint64_t> limits;            ///< by device; 0: none
-  using ArenaKey = std::pair<commands::ArenaKind, StringAttr>;
+  using ArenaKey = std::pair<plan::ir::ArenaKind, StringAttr>;
   DenseMap<ArenaKey, FlatSymbolRefAttr> arenas; ///< symbols, by kind and device
 
   void runOnOperation() override {
     transient.clear();
     nameArenas();
-    placeInOrder<commands::ConstantOp>(constants, commands::ArenaKind::Constants);
-    placeInOrder<commands::VariableOp>(variables, commands::ArenaKind::Variables);
+    placeInOrder<plan::ir::ConstantOp>(constants, plan::ir::ArenaKind::Constants);
+    placeInOrder<plan::ir::VariableOp>(variables, plan::ir::ArenaKind::Variables);
     limits.clear();
-    for (auto device : getOperation().getOps<commands::DeviceOp>())
+    for (auto device : getOperation().getOps<plan::ir::DeviceOp>())
       limits[device.getSymNameAttr()] = device.getLimit();
     schedule::CommandCosts costs(getOperation());
-    for (auto func : getOperation().getOps<commands::FuncOp>())
+    for (auto func : getOperation().getOps<plan::ir::FuncOp>())
       if (failed(placeBuffers(func, costs)))
         return signalPassFailure();
     declareArenas();
     // Whoever comes later asks what there is to run, not what it means.
-    getOperation().walk([](commands::LaunchOp launch) {
+    getOperation().walk([](plan::ir::LaunchOp launch) {
       launch->removeAttr(kJoinsAttr);
       launch->removeAttr(kCutsAttr);
     });
   }
 
-  static SmallVector<commands::VariableOp> inOrder(SmallVector<commands::VariableOp> ops) {
+  static SmallVector<plan::ir::VariableOp> inOrder(SmallVector<plan::ir::VariableOp> ops) {
     return ops;
   }
   /// What is computed at load comes last: what comes before it can be used where the file is
   /// mapped.
-  static SmallVector<commands::ConstantOp> inOrder(SmallVector<commands::ConstantOp> ops) {
-    llvm::stable_sort(ops, [](commands::ConstantOp a, commands::ConstantOp b) {
+  static SmallVector<plan::ir::ConstantOp> inOrder(SmallVector<plan::ir::ConstantOp> ops) {
+    llvm::stable_sort(ops, [](plan::ir::ConstantOp a, plan::ir::ConstantOp b) {
       return !a.getMade() && b.getMade();
     });
     return ops;
@@ -87,7 +87,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
 
   /// One after the other in the arena of their device.
   template <typename Op>
-  void placeInOrder(DenseMap<StringAttr, uint64_t> &ends, commands::ArenaKind kind) {
+  void placeInOrder(DenseMap<StringAttr, uint64_t> &ends, plan::ir::ArenaKind kind) {
     ends.clear();
     Builder b(&getContext());
     for (Op op : inOrder(llvm::to_vector(getOperation().getOps<Op>()))) {
@@ -101,7 +101,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   /// What has bytes on each device.
   using Buffers = llvm::MapVector<StringAttr, SmallVector<Whole>>;
 
-  static Buffers buffersOf(commands::FuncOp func) {
+  static Buffers buffersOf(plan::ir::FuncOp func) {
     Buffers byDevice;
     for (Whole &whole : wholesOf(func)) {
       StringAttr device = whole.buffer.getDeviceAttr().getAttr();
@@ -110,7 +110,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return byDevice;
   }
 
-  LogicalResult placeBuffers(commands::FuncOp func, const schedule::CommandCosts &costs) {
+  LogicalResult placeBuffers(plan::ir::FuncOp func, const schedule::CommandCosts &costs) {
     if (reuse)
       elideMoves(func);
     Buffers byDevice = buffersOf(func);
@@ -159,13 +159,13 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   /// Whether what does not fit is worth a search, where it could.
   enum class Packing { thorough, quick };
 
-  FailureOr<Packed> packAll(commands::FuncOp func, const Buffers &byDevice,
+  FailureOr<Packed> packAll(plan::ir::FuncOp func, const Buffers &byDevice,
                             const schedule::CommandCosts *costs) {
     return packAll(func, byDevice, costs, trial ? Packing::quick : Packing::thorough);
   }
 
   /// With costs, by the predicted timeline where the device has the room for that.
-  FailureOr<Packed> packAll(commands::FuncOp func, const Buffers &byDevice,
+  FailureOr<Packed> packAll(plan::ir::FuncOp func, const Buffers &byDevice,
                             const schedule::CommandCosts *costs, Packing packing) {
     Timeline concurrent(func, costs);
     Timeline oneQueue(func);
@@ -191,7 +191,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   /// Layouts are searched to the end once it is settled what lives when.
-  LogicalResult tighten(commands::FuncOp func, const Buffers &byDevice,
+  LogicalResult tighten(plan::ir::FuncOp func, const Buffers &byDevice,
                         const schedule::CommandCosts &costs, Packed &packed) {
     std::optional<Timeline> concurrent, oneQueue;
     for (auto [entry, solution, isTimed] : llvm::zip(byDevice, packed.solutions, packed.isTimed)) {
@@ -210,7 +210,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   /// The function as it was when `copy` was made of it, which goes.
-  static void restore(commands::FuncOp func, commands::FuncOp copy, Buffers &byDevice) {
+  static void restore(plan::ir::FuncOp func, plan::ir::FuncOp copy, Buffers &byDevice) {
     func.getBody().takeBody(copy.getBody());
     copy.erase();
     byDevice = buffersOf(func);
@@ -219,9 +219,9 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   /// With what the host keeps coming in as early as there is room, on the devices that lack some. A
   /// part of it may be lost between buffers. The commands then stand as for the best that was
   /// found.
-  FailureOr<Packed> packGated(commands::FuncOp func, Buffers &byDevice,
+  FailureOr<Packed> packGated(plan::ir::FuncOp func, Buffers &byDevice,
                               const schedule::CommandCosts &costs, Packed ungated) {
-    commands::FuncOp before = func.clone();
+    plan::ir::FuncOp before = func.clone();
     const SmallVector<StringAttr> devices = ungated.waiting;
     for (StringAttr device : devices)
       separateCopies(func, device);
@@ -281,9 +281,9 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   /// With small copies whose gates are open at the same time as one, where that has the room.
-  FailureOr<Packed> packJoined(commands::FuncOp func, Buffers &byDevice,
+  FailureOr<Packed> packJoined(plan::ir::FuncOp func, Buffers &byDevice,
                                const schedule::CommandCosts &costs, Packed single) {
-    commands::FuncOp before = func.clone();
+    plan::ir::FuncOp before = func.clone();
     schedule::forEachSegment(func.getBody().front(), [&](ArrayRef<Operation *> commands) {
       schedule::coalesceCopies(commands, costs);
     });
@@ -310,21 +310,21 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     packing::Problem problem;
     for (const Whole &whole : buffers) {
       auto [first, last] = reuse ? whole.live(time) : LiveRange{0, uint32_t(time.ops.size())};
-      commands::BufferDeclOp buffer = whole.buffer;
+      plan::ir::BufferDeclOp buffer = whole.buffer;
       problem.buffers.push_back(
           {uint64_t(buffer.getSize()), first, last, kAlignment, std::nullopt});
     }
     return problem;
   }
 
-  static InFlightDiagnostic cannotPlan(commands::FuncOp func, StringAttr device,
+  static InFlightDiagnostic cannotPlan(plan::ir::FuncOp func, StringAttr device,
                                        const Status &status) {
     return func.emitError() << "memory of " << device
                             << " could not be planned: " << status.message();
   }
 
   /// A layout that the device has room for, if one is found.
-  FailureOr<packing::Solution> pack(commands::FuncOp func, StringAttr device,
+  FailureOr<packing::Solution> pack(plan::ir::FuncOp func, StringAttr device,
                                     ArrayRef<Whole> buffers, const Timeline &time, Packing effort) {
     const packing::Problem problem = problemOf(buffers, time);
     Expected<packing::Solution> solution = packing::pack(problem, {.rounds = 0});
@@ -346,17 +346,17 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return solution.take();
   }
 
-  void place(commands::FuncOp func, StringAttr device, ArrayRef<Whole> buffers,
+  void place(plan::ir::FuncOp func, StringAttr device, ArrayRef<Whole> buffers,
              const packing::Solution &solution) {
     Builder b(&getContext());
-    FlatSymbolRefAttr arena = arenaOf(commands::ArenaKind::Transient, device);
-    auto placeAt = [&](commands::BufferDeclOp op, uint64_t offset) {
+    FlatSymbolRefAttr arena = arenaOf(plan::ir::ArenaKind::Transient, device);
+    auto placeAt = [&](plan::ir::BufferDeclOp op, uint64_t offset) {
       op.setArenaAttr(arena);
       op.setOffsetAttr(b.getI64IntegerAttr(offset));
     };
     for (auto [whole, offset] : llvm::zip(buffers, solution.offsets)) {
       placeAt(whole.buffer, offset);
-      for (commands::BufferDeclOp part : whole.parts)
+      for (plan::ir::BufferDeclOp part : whole.parts)
         placeAt(part, offset + shareOf(part)->begin);
     }
     ArenaSize &size = transient[device];
@@ -369,18 +369,18 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   /// The first device has an arena for constants even when there are none.
   void declareArenas() {
     OpBuilder b = OpBuilder::atBlockBegin(getOperation().getBody());
-    SmallVector<commands::DeviceOp> devices(getOperation().getOps<commands::DeviceOp>());
+    SmallVector<plan::ir::DeviceOp> devices(getOperation().getOps<plan::ir::DeviceOp>());
     if (!devices.empty())
       b.setInsertionPointAfter(devices.back());
     for (auto [i, device] : llvm::enumerate(devices)) {
       // What has no bytes has a place nevertheless.
       uint64_t bytes = constants.lookup(device.getSymNameAttr());
       if (i == 0 || constants.contains(device.getSymNameAttr()))
-        declareArena(b, device, commands::ArenaKind::Constants, {bytes, bytes});
+        declareArena(b, device, plan::ir::ArenaKind::Constants, {bytes, bytes});
       if (auto it = variables.find(device.getSymNameAttr()); it != variables.end())
-        declareArena(b, device, commands::ArenaKind::Variables, {it->second, it->second});
+        declareArena(b, device, plan::ir::ArenaKind::Variables, {it->second, it->second});
       if (auto it = transient.find(device.getSymNameAttr()); it != transient.end())
-        declareArena(b, device, commands::ArenaKind::Transient, it->second);
+        declareArena(b, device, plan::ir::ArenaKind::Transient, it->second);
     }
   }
 
@@ -388,22 +388,22 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
   void nameArenas() {
     arenas.clear();
     FreshSymbols names(getOperation());
-    for (auto device : getOperation().getOps<commands::DeviceOp>())
-      for (auto kind : {commands::ArenaKind::Constants, commands::ArenaKind::Variables,
-                        commands::ArenaKind::Transient})
+    for (auto device : getOperation().getOps<plan::ir::DeviceOp>())
+      for (auto kind : {plan::ir::ArenaKind::Constants, plan::ir::ArenaKind::Variables,
+                        plan::ir::ArenaKind::Transient})
         arenas[{kind, device.getSymNameAttr()}] = FlatSymbolRefAttr::get(
-            names.take(commands::stringifyArenaKind(kind) + "_" + device.getSymName()));
+            names.take(plan::ir::stringifyArenaKind(kind) + "_" + device.getSymName()));
   }
 
-  FlatSymbolRefAttr arenaOf(commands::ArenaKind kind, StringAttr device) const {
+  FlatSymbolRefAttr arenaOf(plan::ir::ArenaKind kind, StringAttr device) const {
     return arenas.lookup({kind, device});
   }
 
-  void declareArena(OpBuilder &b, commands::DeviceOp device, commands::ArenaKind kind,
+  void declareArena(OpBuilder &b, plan::ir::DeviceOp device, plan::ir::ArenaKind kind,
                     ArenaSize size) {
-    auto arena = commands::ArenaOp::create(
+    auto arena = plan::ir::ArenaOp::create(
         b, device.getLoc(), arenaOf(kind, device.getSymNameAttr()).getAttr(),
-        commands::ArenaKindAttr::get(b.getContext(), kind),
+        plan::ir::ArenaKindAttr::get(b.getContext(), kind),
         FlatSymbolRefAttr::get(device.getSymNameAttr()), b.getI64IntegerAttr(size.size),
         b.getI64IntegerAttr(size.lowerBound), b.getI64IntegerAttr(size.loadSize));
     if (size.missing)

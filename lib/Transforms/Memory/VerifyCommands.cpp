@@ -27,21 +27,21 @@ using Space = std::pair<Attribute, unsigned>;
 class Writer {
 public:
   explicit Writer(ModuleOp module) {
-    for (auto constant : module.getOps<commands::ConstantOp>())
+    for (auto constant : module.getOps<plan::ir::ConstantOp>())
       residents[constant.getSymNameAttr()] = constant;
-    for (auto variable : module.getOps<commands::VariableOp>())
+    for (auto variable : module.getOps<plan::ir::VariableOp>())
       residents[variable.getSymNameAttr()] = variable;
   }
 
   /// All constants and variables, without any commands.
   LogicalResult writeResidents(ModuleOp module) {
     for (Operation &op : module.getOps())
-      if (isa<commands::ConstantOp, commands::VariableOp>(op) && failed(addResident(&op)))
+      if (isa<plan::ir::ConstantOp, plan::ir::VariableOp>(op) && failed(addResident(&op)))
         return failure();
     return success();
   }
 
-  LogicalResult write(commands::FuncOp func) { return addSteps(func.getBody()); }
+  LogicalResult write(plan::ir::FuncOp func) { return addSteps(func.getBody()); }
 
   /// What the judge says of it; the error is at the op that it found.
   LogicalResult judge(Operation *whole) {
@@ -77,10 +77,10 @@ private:
   FailureOr<uint32_t> addResident(Operation *op) {
     if (auto it = known.find(op); it != known.end())
       return it->second;
-    if (auto constant = dyn_cast<commands::ConstantOp>(op))
+    if (auto constant = dyn_cast<plan::ir::ConstantOp>(op))
       return addBuffer(op, constant.getDeviceAttr(), Room::constants, constant.getOffset(),
                        constant.getSize());
-    auto variable = cast<commands::VariableOp>(op);
+    auto variable = cast<plan::ir::VariableOp>(op);
     if (!variable.getOffset())
       return variable.emitOpError("has no place in an arena after Memory");
     return addBuffer(op, variable.getDeviceAttr(), Room::variables, *variable.getOffset(),
@@ -95,25 +95,25 @@ private:
 
   FailureOr<uint32_t> bufferOf(Value value) {
     Operation *op = value.getDefiningOp();
-    if (auto use = dyn_cast<commands::UseOp>(op))
+    if (auto use = dyn_cast<plan::ir::UseOp>(op))
       return addResident(op, use.getConstantAttr());
-    if (auto state = dyn_cast<commands::StateOp>(op))
+    if (auto state = dyn_cast<plan::ir::StateOp>(op))
       return addResident(op, state.getVariableAttr());
     return known.lookup(op);
   }
 
   /// Where they are declared, so that an output that no command writes is there too.
   void addDeclaration(Operation &op) {
-    if (auto input = dyn_cast<commands::InputOp>(op))
+    if (auto input = dyn_cast<plan::ir::InputOp>(op))
       addBuffer(&op, input.getIndexAttr(), Room::input, 0, input.getSize());
-    else if (auto output = dyn_cast<commands::OutputOp>(op))
+    else if (auto output = dyn_cast<plan::ir::OutputOp>(op))
       addOutput(output);
-    else if (auto buffer = dyn_cast<commands::BufferDeclOp>(op))
+    else if (auto buffer = dyn_cast<plan::ir::BufferDeclOp>(op))
       addTransient(buffer);
   }
 
   /// The whole, declared first, is one buffer, of which others may be parts.
-  void addOutput(commands::OutputOp op) {
+  void addOutput(plan::ir::OutputOp op) {
     auto whole = outputs.find(op.getIndex());
     if (!op->hasAttr(kBeginsAttr) || whole == outputs.end()) {
       outputs[op.getIndex()] =
@@ -125,7 +125,7 @@ private:
   }
 
   /// What shares bytes is one buffer, whose first declaration is the whole.
-  void addTransient(commands::BufferDeclOp op) {
+  void addTransient(plan::ir::BufferDeclOp op) {
     uint64_t begin = op.getOffset().value_or(0), end = begin + op.getSize();
     std::optional<memory::Share> share = memory::shareOf(op);
     if (auto whole = share ? wholes.find(share->whole) : wholes.end(); whole != wholes.end()) {
@@ -174,32 +174,32 @@ private:
   LogicalResult addSteps(Operation &op) {
     using Kind = judge::Step::Kind;
     addDeclaration(op);
-    if (auto launch = dyn_cast<commands::LaunchOp>(op)) {
+    if (auto launch = dyn_cast<plan::ir::LaunchOp>(op)) {
       judge::Step &step = addStep(Kind::command, &op);
       step.queue = queueOf(launch.getDeviceAttr(), 0);
       return success(succeeded(addUses(step, launch.getInputs(), false)) &&
                      succeeded(addUses(step, launch.getOutputs(), true)) &&
                      (!launch.getScratch() || succeeded(addUses(step, launch.getScratch(), true))));
     }
-    if (auto copy = dyn_cast<commands::CopyOp>(op)) {
+    if (auto copy = dyn_cast<plan::ir::CopyOp>(op)) {
       judge::Step &step = addStep(Kind::command, &op);
       step.queue = queueOf(copy.getDeviceAttr(), copy.getQueue());
       return success(succeeded(addUses(step, copy.getSources(), false)) &&
                      succeeded(addUses(step, copy.getTargets(), true)));
     }
-    if (auto check = dyn_cast<commands::CheckOp>(op)) {
+    if (auto check = dyn_cast<plan::ir::CheckOp>(op)) {
       judge::Step &step = addStep(Kind::command, &op);
       step.queue = queueOf(check.getDeviceAttr(), 0);
       return addUses(step, check->getOperands(), false);
     }
-    if (auto signal = dyn_cast<commands::SignalOp>(op))
+    if (auto signal = dyn_cast<plan::ir::SignalOp>(op))
       addSemaphore(signal, Kind::signal);
-    if (auto wait = dyn_cast<commands::WaitOp>(op))
+    if (auto wait = dyn_cast<plan::ir::WaitOp>(op))
       addSemaphore(wait, Kind::wait);
-    if (auto branch = dyn_cast<commands::IfOp>(op))
+    if (auto branch = dyn_cast<plan::ir::IfOp>(op))
       return addLists(branch, Kind::branch, branch.getThenBody(), Kind::otherwise,
                       branch.getElseBody());
-    if (auto loop = dyn_cast<commands::WhileOp>(op))
+    if (auto loop = dyn_cast<plan::ir::WhileOp>(op))
       return addLists(loop, Kind::loop, loop.getConditionBody(), Kind::body, loop.getBody());
     return success();
   }
@@ -235,15 +235,15 @@ private:
       return text;
     }
     Operation *op = ops[step];
-    if (auto launch = dyn_cast<commands::LaunchOp>(op))
+    if (auto launch = dyn_cast<plan::ir::LaunchOp>(op))
       out << '"' << launch.getName() << "\" on queue 0 of " << launch.getDeviceAttr();
-    else if (auto copy = dyn_cast<commands::CopyOp>(op))
+    else if (auto copy = dyn_cast<plan::ir::CopyOp>(op))
       out << "the copy of \"" << copy.getName() << "\" on queue " << copy.getQueue() << " of "
           << copy.getDeviceAttr();
-    else if (auto check = dyn_cast<commands::CheckOp>(op))
+    else if (auto check = dyn_cast<plan::ir::CheckOp>(op))
       out << "the check of \"" << check.getName() << "\" on queue 0 of " << check.getDeviceAttr();
     else
-      out << (isa<commands::IfOp>(op) ? "the branch" : "the loop");
+      out << (isa<plan::ir::IfOp>(op) ? "the branch" : "the loop");
     return text;
   }
 
@@ -257,15 +257,15 @@ private:
           << room << " of " << device << ")";
     };
     llvm::TypeSwitch<Operation *>(buffers[index])
-        .Case([&](commands::InputOp op) { out << "input " << op.getIndex(); })
-        .Case([&](commands::OutputOp op) { out << "output " << op.getIndex(); })
-        .Case([&](commands::ConstantOp op) {
+        .Case([&](plan::ir::InputOp op) { out << "input " << op.getIndex(); })
+        .Case([&](plan::ir::OutputOp op) { out << "output " << op.getIndex(); })
+        .Case([&](plan::ir::ConstantOp op) {
           describe(op.getName(), "constants", op.getDeviceAttr());
         })
-        .Case([&](commands::VariableOp op) {
+        .Case([&](plan::ir::VariableOp op) {
           describe(op.getName(), "variables", op.getDeviceAttr());
         })
-        .Case([&](commands::BufferDeclOp op) {
+        .Case([&](plan::ir::BufferDeclOp op) {
           describe(op.getValue(), "transient memory", op.getDeviceAttr());
         });
     return text;
@@ -319,7 +319,7 @@ struct VerifyCommands : gantry::impl::VerifyCommandsPassBase<VerifyCommands> {
     Writer residents(module);
     if (failed(residents.writeResidents(module)) || failed(residents.judge(module)))
       return signalPassFailure();
-    for (auto func : module.getOps<commands::FuncOp>()) {
+    for (auto func : module.getOps<plan::ir::FuncOp>()) {
       Writer writer(module);
       if (failed(writer.write(func)) || failed(writer.judge(func)))
         return signalPassFailure();

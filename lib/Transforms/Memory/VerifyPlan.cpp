@@ -20,15 +20,15 @@ struct VerifyPlan : gantry::impl::VerifyPlanPassBase<VerifyPlan> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     llvm::StringMap<int64_t> arenas, atLoad;
-    for (auto arena : getOperation().getOps<commands::ArenaOp>()) {
+    for (auto arena : getOperation().getOps<plan::ir::ArenaOp>()) {
       arenas[arena.getSymName()] = arena.getSize();
       atLoad[arena.getSymName()] = arena.getLoadSize();
     }
-    if (failed(checkResidents<commands::ConstantOp>(arenas)) ||
-        failed(checkResidents<commands::VariableOp>(arenas)))
+    if (failed(checkResidents<plan::ir::ConstantOp>(arenas)) ||
+        failed(checkResidents<plan::ir::VariableOp>(arenas)))
       return signalPassFailure();
-    auto result = getOperation().walk([&](commands::BufferDeclOp buffer) {
-      const auto &sizes = buffer->getParentOfType<commands::FuncOp>().getAtLoad() ? atLoad : arenas;
+    auto result = getOperation().walk([&](plan::ir::BufferDeclOp buffer) {
+      const auto &sizes = buffer->getParentOfType<plan::ir::FuncOp>().getAtLoad() ? atLoad : arenas;
       auto arena = buffer.getArena() ? sizes.find(*buffer.getArena()) : sizes.end();
       if (arena == sizes.end() || !buffer.getOffset()) {
         buffer.emitOpError("has no place in an arena after Memory");
@@ -37,7 +37,7 @@ struct VerifyPlan : gantry::impl::VerifyPlanPassBase<VerifyPlan> {
       int64_t offset = *buffer.getOffset();
       // A part that is only copied may begin anywhere.
       bool isCopied = memory::shareOf(buffer) && llvm::all_of(buffer->getUsers(), [](Operation *u) {
-                        return isa<commands::CopyOp>(u);
+                        return isa<plan::ir::CopyOp>(u);
                       });
       if (offset % 64 && !isCopied) {
         buffer.emitOpError() << "lies at " << offset << ", which is no multiple of 64 bytes";

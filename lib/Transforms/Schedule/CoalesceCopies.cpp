@@ -20,7 +20,7 @@ static std::vector<queues::Message> describeMessages(ArrayRef<Operation *> comma
                                                      const CommandCosts &costs) {
   std::vector<queues::Message> messages(commands.size());
   for (auto [message, op] : llvm::zip(messages, commands))
-    if (auto copy = dyn_cast<commands::CopyOp>(op)) {
+    if (auto copy = dyn_cast<plan::ir::CopyOp>(op)) {
       // The queue says of one end where it is.
       auto [from, to] = costs.endsOf(copy);
       message = {costs.device(copy.getDeviceAttr()) == from ? to : from, costs.latency(copy)};
@@ -30,26 +30,26 @@ static std::vector<queues::Message> describeMessages(ArrayRef<Operation *> comma
 
 /// The first copy, with what the others copy as well.
 static Operation *merge(ArrayRef<Operation *> copies) {
-  auto first = cast<commands::CopyOp>(copies.front());
+  auto first = cast<plan::ir::CopyOp>(copies.front());
   SmallVector<Value> sources, targets;
   SmallVector<Attribute> also;
   int64_t gate = 0; // all wait for the last
   for (Operation *op : copies) {
-    auto copy = cast<commands::CopyOp>(op);
+    auto copy = cast<plan::ir::CopyOp>(op);
     if (auto own = copy->getAttrOfType<IntegerAttr>(kGatedAttr))
       gate = std::max(gate, own.getInt());
     for (unsigned i = 0; i < copy.getSources().size(); ++i) {
-      commands::CopyOp::Copied value = copy.getCopied(i);
+      plan::ir::CopyOp::Copied value = copy.getCopied(i);
       if (!sources.empty())
         also.push_back(
-            commands::CopiedAttr::get(copy.getContext(), value.name, value.location, value.cause));
+            plan::ir::CopiedAttr::get(copy.getContext(), value.name, value.location, value.cause));
       sources.push_back(value.source);
       targets.push_back(value.target);
     }
   }
   OpBuilder builder(first);
   auto merged =
-      commands::CopyOp::create(builder, first.getLoc(), sources, targets, first.getDeviceAttr(),
+      plan::ir::CopyOp::create(builder, first.getLoc(), sources, targets, first.getDeviceAttr(),
                                first.getNameAttr(), first.getLocationAttr(), first.getQueueAttr(),
                                first.getCauseAttr(), builder.getArrayAttr(also));
   if (gate)
@@ -87,7 +87,7 @@ namespace {
 struct CoalesceCopies : gantry::impl::CoalesceCopiesPassBase<CoalesceCopies> {
   void runOnOperation() override {
     CommandCosts costs(getOperation());
-    for (auto func : getOperation().getOps<commands::FuncOp>())
+    for (auto func : getOperation().getOps<plan::ir::FuncOp>())
       forEachSegment(func.getBody().front(),
                      [&](ArrayRef<Operation *> commands) { coalesceCopies(commands, costs); });
   }

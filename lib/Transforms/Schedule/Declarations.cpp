@@ -68,7 +68,7 @@ void Declarations::declareDevices() {
   const TargetMap targets(module);
   for (auto [i, logical] : llvm::enumerate(topology.logical)) {
     const PhysicalDevice &physical = topology.physical[logical.physical];
-    auto device = commands::DeviceOp::create(
+    auto device = plan::ir::DeviceOp::create(
         declarations, module.getLoc(), symbols[i].getAttr(),
         DeviceAttr::get(module.getContext(), logical.name),
         declarations.getStringAttr(driverName(physical.driver)),
@@ -89,7 +89,7 @@ void Declarations::declareLinks() {
     for (auto [to, target] : llvm::enumerate(topology.logical))
       for (const Link &link : topology.links)
         if (link.from == source.physical && link.to == target.physical && link.from != link.to)
-          commands::LinkOp::create(declarations, module.getLoc(), symbols[from], symbols[to],
+          plan::ir::LinkOp::create(declarations, module.getLoc(), symbols[from], symbols[to],
                                    declarations.getF64FloatAttr(link.bandwidth),
                                    declarations.getF64FloatAttr(link.latency));
 }
@@ -100,7 +100,7 @@ void Declarations::declareKernels() {
   for (auto &[symbol, func] : kernels)
     if (declared.insert(func.getSymNameAttr()).second) {
       WorkAttr work = WorkAttr::of(func);
-      commands::KernelOp::create(declarations, func.getLoc(), func.getSymName(), work.getItems(),
+      plan::ir::KernelOp::create(declarations, func.getLoc(), func.getSymName(), work.getItems(),
                                  work.getGrain(), work.getScratch(), declarations.getArrayAttr({}));
     }
 }
@@ -121,9 +121,9 @@ static uint64_t storedSize(ConstantOp op, Attribute layout) {
              : byteSize(op.getType());
 }
 
-commands::ConstantOp Declarations::constantFor(ConstantOp op, unsigned device, StringRef use,
+plan::ir::ConstantOp Declarations::constantFor(ConstantOp op, unsigned device, StringRef use,
                                                Attribute layout) {
-  commands::ConstantOp &constant = constants[{op.getValueAttr(), layout, device}];
+  plan::ir::ConstantOp &constant = constants[{op.getValueAttr(), layout, device}];
   if (constant)
     return constant;
   auto symbol = names.take("c" + Twine(constants.size() - 1));
@@ -133,7 +133,7 @@ commands::ConstantOp Declarations::constantFor(ConstantOp op, unsigned device, S
   FlatSymbolRefAttr home;
   if (wish && this->device(wish) != device && size > 0)
     home = symbolOf(this->device(wish));
-  constant = commands::ConstantOp::create(
+  constant = plan::ir::ConstantOp::create(
       declarations, op.getLoc(), symbol, name ? name : symbol, symbolOf(device),
       declarations.getI64IntegerAttr(-1), declarations.getI64IntegerAttr(size),
       TypeAttr::get(op.getType()), op.getValueAttr(), home,
@@ -143,13 +143,13 @@ commands::ConstantOp Declarations::constantFor(ConstantOp op, unsigned device, S
   return constant;
 }
 
-commands::ConstantOp Declarations::madeConstant(int64_t output, RankedTensorType type,
+plan::ir::ConstantOp Declarations::madeConstant(int64_t output, RankedTensorType type,
                                                 StringAttr name, unsigned device, Location loc) {
-  commands::ConstantOp &constant = made[output];
+  plan::ir::ConstantOp &constant = made[output];
   if (constant)
     return constant;
   auto symbol = names.take("once" + Twine(output));
-  constant = commands::ConstantOp::create(
+  constant = plan::ir::ConstantOp::create(
       declarations, loc, symbol, name && !name.empty() ? name : symbol, symbolOf(device),
       declarations.getI64IntegerAttr(-1), declarations.getI64IntegerAttr(byteSize(type)),
       TypeAttr::get(type), ElementsAttr(), FlatSymbolRefAttr(), declarations.getStringAttr(""),
@@ -168,12 +168,12 @@ FlatSymbolRefAttr Declarations::kernelFor(AllReduceOp part) {
   if (!symbol) {
     symbol = FlatSymbolRefAttr::get(
         names.take("all_reduce_" + Twine(number) + "_part_" + Twine(asked.rank)));
-    auto variant = commands::VariantAttr::get(
+    auto variant = plan::ir::VariantAttr::get(
         module.getContext(), driverName(Driver::cuda), FlatSymbolRefAttr(),
         StringRef(plan::collectiveLibrary), StringRef(plan::oldestCollectiveLibrary), false,
         asked.text(), ArrayAttr(), DenseI64ArrayAttr(), 0, 0, 0, DenseI64ArrayAttr(),
         DenseI64ArrayAttr(), 0);
-    commands::KernelOp::create(declarations, part.getLoc(), symbol.getValue(), 1, 1, 0,
+    plan::ir::KernelOp::create(declarations, part.getLoc(), symbol.getValue(), 1, 1, 0,
                                declarations.getArrayAttr(variant));
   }
   return symbol;
@@ -186,13 +186,13 @@ Attribute Declarations::layoutOf(OpOperand &operand) const {
   return PanelLayout::of(layout) ? layout : Attribute();
 }
 
-commands::VariableOp Declarations::variableFor(FlatSymbolRefAttr symbol, DeviceAttr device) {
-  commands::VariableOp &known = variables[symbol.getAttr()];
+plan::ir::VariableOp Declarations::variableFor(FlatSymbolRefAttr symbol, DeviceAttr device) {
+  plan::ir::VariableOp &known = variables[symbol.getAttr()];
   VariableOp variable = variableOps.lookup(symbol.getAttr());
   if (known || !variable)
     return known;
   RankedTensorType type = variable.getTensorType();
-  return known = commands::VariableOp::create(
+  return known = plan::ir::VariableOp::create(
              declarations, variable.getLoc(), names.take("v" + Twine(variables.size() - 1)),
              variable.getSymNameAttr(), symbolOf(this->device(device)),
              declarations.getStringAttr(variable.getMirrorOf().value_or("")), IntegerAttr(),

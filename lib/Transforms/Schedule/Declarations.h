@@ -40,11 +40,11 @@ public:
 
   /// The constant with this value on that device, in a layout or, for null, plain. The first use
   /// there is what made its copy at load, where it needs one.
-  commands::ConstantOp constantFor(ConstantOp op, unsigned device, llvm::StringRef use,
+  plan::ir::ConstantOp constantFor(ConstantOp op, unsigned device, llvm::StringRef use,
                                    mlir::Attribute layout);
 
   /// The constant that is this output of the function that runs at load.
-  commands::ConstantOp madeConstant(int64_t output, mlir::RankedTensorType type,
+  plan::ir::ConstantOp madeConstant(int64_t output, mlir::RankedTensorType type,
                                     mlir::StringAttr name, unsigned device, mlir::Location loc);
 
   /// The kernel that does a device's part of a collective, which the library alone has.
@@ -54,7 +54,7 @@ public:
   mlir::Attribute layoutOf(mlir::OpOperand &operand) const;
 
   /// The plan's variable of that symbol, which lives on `device`.
-  commands::VariableOp variableFor(mlir::FlatSymbolRefAttr symbol, DeviceAttr device);
+  plan::ir::VariableOp variableFor(mlir::FlatSymbolRefAttr symbol, DeviceAttr device);
 
   /// Variables that no function uses are a part of the state, too.
   void declareOtherVariables();
@@ -79,15 +79,15 @@ private:
   llvm::DenseMap<DeviceAttr, unsigned> devices; ///< by all names that were asked for
   llvm::MapVector<mlir::Attribute, mlir::func::FuncOp> kernels; ///< by symbol, lowered
   /// By value, layout and device.
-  llvm::DenseMap<std::tuple<mlir::Attribute, mlir::Attribute, unsigned>, commands::ConstantOp>
+  llvm::DenseMap<std::tuple<mlir::Attribute, mlir::Attribute, unsigned>, plan::ir::ConstantOp>
       constants;
-  llvm::DenseMap<int64_t, commands::ConstantOp> made; ///< by output
+  llvm::DenseMap<int64_t, plan::ir::ConstantOp> made; ///< by output
   /// All-reduces of a library, by devices and type of the values.
   llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, unsigned> collectives;
   llvm::DenseMap<std::pair<unsigned, unsigned>, mlir::FlatSymbolRefAttr>
       parts;                                                       ///< of these, by rank
   llvm::DenseMap<mlir::Attribute, VariableOp> variableOps;         ///< by name
-  llvm::DenseMap<mlir::Attribute, commands::VariableOp> variables; ///< by name
+  llvm::DenseMap<mlir::Attribute, plan::ir::VariableOp> variables; ///< by name
 };
 
 } // namespace gantry::schedule

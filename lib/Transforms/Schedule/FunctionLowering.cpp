@@ -43,7 +43,7 @@ unsigned FunctionLowering::outputDevice(unsigned i) {
 LogicalResult FunctionLowering::lower() {
   Operation *terminator = func.getBody().front().getTerminator();
   builder.setInsertionPointToEnd(state.getModule().getBody());
-  target = commands::FuncOp::create(builder, func.getLoc(), func.getSymName(),
+  target = plan::ir::FuncOp::create(builder, func.getLoc(), func.getSymName(),
                                     bindings(func.getArgumentTypes(), /*inputs=*/true),
                                     bindings(terminator->getOperandTypes(), /*inputs=*/false),
                                     builder.getArrayAttr({}), func->hasAttr(kAtLoadAttr));
@@ -61,7 +61,7 @@ LogicalResult FunctionLowering::lower() {
   return success();
 }
 
-void FunctionLowering::addPlaced(commands::FuncOp atLoad) {
+void FunctionLowering::addPlaced(plan::ir::FuncOp atLoad) {
   if (!llvm::any_of(func.getArguments(), [&](BlockArgument arg) { return onceOf(arg); }))
     return;
   auto before = [&](ArrayAttr first, ArrayRef<Attribute> second) {
@@ -74,11 +74,11 @@ void FunctionLowering::addPlaced(commands::FuncOp atLoad) {
 }
 
 Value FunctionLowering::useMade(BlockArgument arg, int64_t output) {
-  commands::ConstantOp constant =
+  plan::ir::ConstantOp constant =
       state.madeConstant(output, cast<RankedTensorType>(arg.getType()),
                          func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kNameAttr),
                          inputDevice(arg.getArgNumber()), arg.getLoc());
-  return commands::UseOp::create(builder, arg.getLoc(), bufferType(),
+  return plan::ir::UseOp::create(builder, arg.getLoc(), bufferType(),
                                  FlatSymbolRefAttr::get(constant.getSymNameAttr()),
                                  constant.getSizeAttr());
 }
@@ -89,19 +89,19 @@ LogicalResult FunctionLowering::declareInputs() {
     uint64_t size = byteSize(arg.getType());
     Value input;
     if (FlatSymbolRefAttr symbol = variableOf(arg)) {
-      commands::VariableOp variable = state.variableFor(
+      plan::ir::VariableOp variable = state.variableFor(
           symbol, func.getArgAttrOfType<DeviceAttr>(arg.getArgNumber(), kDeviceAttr));
       if (!variable || variable.getType() != arg.getType())
         return func.emitError() << "argument " << arg.getArgNumber() << " is tied to '" << symbol
                                 << "', which is no variable of " << arg.getType();
-      input = commands::StateOp::create(builder, arg.getLoc(), bufferType(),
+      input = plan::ir::StateOp::create(builder, arg.getLoc(), bufferType(),
                                         FlatSymbolRefAttr::get(variable.getSymNameAttr()),
                                         builder.getI64IntegerAttr(size));
       variables[symbol] = input;
     } else if (IntegerAttr output = onceOf(arg)) {
       input = useMade(arg, output.getInt());
     } else {
-      input = commands::InputOp::create(builder, arg.getLoc(), bufferType(), next++, size);
+      input = plan::ir::InputOp::create(builder, arg.getLoc(), bufferType(), next++, size);
     }
     buffers[arg] = input;
     argumentsOf[input] = arg;
@@ -110,7 +110,7 @@ LogicalResult FunctionLowering::declareInputs() {
   for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
     if (FlatSymbolRefAttr symbol = variableOfResult(i))
       if (Value input = variables.lookup(symbol);
-          !input || input.getDefiningOp<commands::StateOp>().getSize() != byteSize(type))
+          !input || input.getDefiningOp<plan::ir::StateOp>().getSize() != byteSize(type))
         return func.emitError() << "result " << i << " is tied to '" << symbol
                                 << "', which is no argument of " << type;
   return success();
@@ -135,7 +135,7 @@ void FunctionLowering::returnValues(Operation *terminator, ArrayRef<Value> outpu
     overwritten.insert(update.target);
   for (Update &update : updates)
     if (overwritten.contains(update.source)) {
-      auto state = update.source.getDefiningOp<commands::StateOp>();
+      auto state = update.source.getDefiningOp<plan::ir::StateOp>();
       Type bytes = RankedTensorType::get({int64_t(state.getSize())}, builder.getI8Type());
       Value safe = makeBuffer(bytes, update.name, terminator->getLoc(), places[update.source],
                               state.getSize());
@@ -175,7 +175,7 @@ ArrayAttr FunctionLowering::bindings(TypeRange types, bool inputs) {
                : bool(variableOfResult(i)))
       continue;
     unsigned device = inputs ? inputDevice(i) : outputDevice(i);
-    entries.push_back(commands::BindingAttr::get(builder.getContext(),
+    entries.push_back(plan::ir::BindingAttr::get(builder.getContext(),
                                                  inputs ? inputName(func, i) : outputName(func, i),
                                                  type, state.symbolOf(device)));
   }
@@ -209,7 +209,7 @@ SmallVector<Value> FunctionLowering::declareOutputs(Operation *terminator) {
       outputs.push_back(variables.lookup(variable));
       continue;
     }
-    auto output = commands::OutputOp::create(builder, func.getLoc(), bufferType(), next++,
+    auto output = plan::ir::OutputOp::create(builder, func.getLoc(), bufferType(), next++,
                                              byteSize(value.getType()));
     outputs.push_back(output);
     places[output] = outputDevice(i);
@@ -226,7 +226,7 @@ SmallVector<Value> FunctionLowering::declareOutputs(Operation *terminator) {
 
 Value FunctionLowering::makeBuffer(Type type, StringAttr name, Location loc, unsigned device,
                                    uint64_t size) {
-  Value buffer = commands::BufferDeclOp::create(
+  Value buffer = plan::ir::BufferDeclOp::create(
       builder, loc, bufferType(), builder.getI64IntegerAttr(size), state.symbolOf(device),
       FlatSymbolRefAttr(), IntegerAttr(), name, TypeAttr::get(type));
   places[buffer] = device;
@@ -263,14 +263,14 @@ OpResult FunctionLowering::onlyCarriedBy(Value value) {
 
 Value FunctionLowering::useConstant(ConstantOp constant, unsigned device, StringRef use,
                                     Attribute layout) {
-  commands::ConstantOp declared = state.constantFor(constant, device, use, layout);
+  plan::ir::ConstantOp declared = state.constantFor(constant, device, use, layout);
   StringAttr symbol = declared.getSymNameAttr();
   Value &buffer = uses[{symbol, device}];
   if (buffer)
     return buffer;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&target.getBody().front());
-  buffer = commands::UseOp::create(builder, constant.getLoc(), bufferType(),
+  buffer = plan::ir::UseOp::create(builder, constant.getLoc(), bufferType(),
                                    FlatSymbolRefAttr::get(symbol), declared.getSizeAttr());
   places[buffer] = device;
   return buffer;
@@ -292,7 +292,7 @@ void FunctionLowering::copyTo(Value source, Value target, Location loc, StringAt
   if (source == target)
     return;
   auto [device, queue] = queueOf(places.at(source), places.at(target));
-  commands::CopyOp::create(builder, loc, source, target, state.symbolOf(device), name,
+  plan::ir::CopyOp::create(builder, loc, source, target, state.symbolOf(device), name,
                            text(describeLocation(loc)), builder.getI64IntegerAttr(queue),
                            text(queue ? cause : ""), builder.getArrayAttr({}));
 }

@@ -17,13 +17,13 @@ public:
 
   mlir::LogicalResult lower();
   /// The ops that ran at load are ops of each function that reads what they gave.
-  void addPlaced(commands::FuncOp atLoad);
+  void addPlaced(plan::ir::FuncOp atLoad);
   /// The function of commands.
-  commands::FuncOp getTarget() const { return target; }
+  plan::ir::FuncOp getTarget() const { return target; }
 
 private:
   mlir::StringAttr text(llvm::StringRef s) { return builder.getStringAttr(s); }
-  mlir::Type bufferType() { return commands::BufferType::get(func.getContext()); }
+  mlir::Type bufferType() { return plan::ir::BufferType::get(func.getContext()); }
   mlir::StringAttr nameOf(mlir::Operation *op);
   /// Of a copy without a name, that of what it brings.
   mlir::StringAttr nameOf(mlir::Value value);
@@ -138,7 +138,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> argumentsOf; ///< of the function, by buffer
   llvm::SmallVector<mlir::Attribute> placed;
   llvm::SmallVector<mlir::Attribute> forms; ///< of those
-  commands::FuncOp target;
+  plan::ir::FuncOp target;
   bool inPlace; ///< whether results may take the place of operands
 };
 

@@ -9,6 +9,6 @@ namespace gantry::schedule {
 /// whole: each operand becomes the part of the output that it would be copied to. Only if each has
 /// bytes of its own on the output's device, is written by one command and stands once in the join;
 /// parts of which kernels are given the address begin at a multiple of 64 bytes.
-void joinOutputs(commands::FuncOp func);
+void joinOutputs(plan::ir::FuncOp func);
 
 } // namespace gantry::schedule

@@ -57,7 +57,7 @@ LogicalResult FunctionLowering::lowerCheck(AssertIndicesOp op) {
   for (unsigned i = 0; i < func.getNumResults(); ++i)
     if (FlatSymbolRefAttr variable = variableOfResult(i))
       held.insert(variables.lookup(variable));
-  commands::CheckOp::create(builder, op.getLoc(), first, held.getArrayRef(), op.getIndicesAttr(),
+  plan::ir::CheckOp::create(builder, op.getLoc(), first, held.getArrayRef(), op.getIndicesAttr(),
                             op.getShapeAttr(), op.getSizesAttr(), state.symbolOf(state.host()),
                             op.getReaderAttr(), op.getSourceOpAttr(),
                             text(describeLocation(op.getLoc())));
@@ -97,7 +97,7 @@ LogicalResult FunctionLowering::lowerLaunch(LaunchOp launch) {
     scratch = makeBuffer(RankedTensorType::get({bytes}, builder.getI8Type()), text("scratch"),
                          launch.getLoc(), device, bytes);
   Work work = describeOps(launch, device);
-  auto command = commands::LaunchOp::create(
+  auto command = plan::ir::LaunchOp::create(
       builder, launch.getLoc(), FlatSymbolRefAttr::get(kernel), state.symbolOf(device),
       nameOf(launch), text(describeLocation(launch.getLoc())), logNamesOf(launch),
       builder.getI64IntegerAttr(lowered.getItems()), builder.getI64IntegerAttr(lowered.getGrain()),
@@ -113,7 +113,7 @@ void FunctionLowering::takePlace(LaunchOp launch, WorkAttr work) {
   Value ended = inPlace ? valueToOverwrite(launch, work) : Value();
   Value place = ended ? buffers.lookup(ended) : Value();
   Value result = place ? launch->getResult(0) : Value();
-  if (result && place.getDefiningOp<commands::BufferDeclOp>() && !buffers.contains(result) &&
+  if (result && place.getDefiningOp<plan::ir::BufferDeclOp>() && !buffers.contains(result) &&
       !onlyCarriedBy(result))
     buffers[result] = place;
 }
@@ -125,7 +125,7 @@ LogicalResult FunctionLowering::lowerAllReduce(AllReduceOp part) {
   if (places.at(input) != device || places.at(output) != device)
     return part.emitOpError() << "has its value on another device; Copy was to bring it there";
   uint64_t bytes = byteSize(part.getValues()[0].getType());
-  commands::LaunchOp::create(builder, part.getLoc(), state.kernelFor(part), state.symbolOf(device),
+  plan::ir::LaunchOp::create(builder, part.getLoc(), state.kernelFor(part), state.symbolOf(device),
                              nameOf(part), text(describeLocation(part.getLoc())),
                              builder.getArrayAttr(text("AllReduce")), builder.getI64IntegerAttr(1),
                              builder.getI64IntegerAttr(1), input, output, Value(),
@@ -176,7 +176,7 @@ Attribute FunctionLowering::describeOp(LaunchOp launch, LaunchedOpAttr op, unsig
   FloatAttr seconds;
   if (work.flops || work.bytes)
     seconds = builder.getF64FloatAttr(state.costs().seconds(device, work));
-  return commands::PlacedAttr::get(
+  return plan::ir::PlacedAttr::get(
       builder.getContext(), op.getLogName(), state.symbolOf(device),
       FlatSymbolRefAttr::get(launch.getKernelAttr().getLeafReference()), op.getName(),
       op.getLocation(), op.getFlops(), op.getBytes(), decision ? decision.getRule() : "default",

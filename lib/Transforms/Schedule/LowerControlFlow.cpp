@@ -27,7 +27,7 @@ LogicalResult FunctionLowering::lowerIf(IfOp op) {
     results.push_back(bufferOf(result, 0, ""));
   for (Region *region : {&op.getThenBody(), &op.getElseBody()})
     makeIn(*region, results);
-  auto branch = commands::IfOp::create(builder, op.getLoc(), condition);
+  auto branch = plan::ir::IfOp::create(builder, op.getLoc(), condition);
   if (Attribute library = op->getAttr(kLibraryAttr))
     branch->setAttr(kLibraryAttr, library);
   auto finish = [&](ValueRange yielded) {
@@ -54,7 +54,7 @@ LogicalResult FunctionLowering::lowerWhile(WhileOp op) {
   Type flagType = RankedTensorType::get({}, builder.getI1Type());
   Value flag = makeBuffer(flagType, text("condition"), op.getLoc(), state.host(), 1);
   makeIn(op.getConditionBody(), flag);
-  auto loop = commands::WhileOp::create(builder, op.getLoc(), flag,
+  auto loop = plan::ir::WhileOp::create(builder, op.getLoc(), flag,
                                         op->getAttrOfType<IntegerAttr>(kTripsAttr));
   auto test = [&](ValueRange yielded) {
     copyTo(bufferOf(yielded[0], state.host(), nameOf(op)), flag, op.getLoc(), text("condition"),

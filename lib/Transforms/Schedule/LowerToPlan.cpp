@@ -37,7 +37,7 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
     llvm::stable_sort(funcs, [](func::FuncOp a, func::FuncOp b) {
       return a->hasAttr(kAtLoadAttr) > b->hasAttr(kAtLoadAttr);
     });
-    commands::FuncOp atLoad;
+    plan::ir::FuncOp atLoad;
     for (func::FuncOp func : funcs) {
       if (!func.isPublic() || func.isExternal())
         continue;

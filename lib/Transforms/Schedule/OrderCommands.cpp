@@ -38,7 +38,7 @@ namespace {
 struct OrderCommands : gantry::impl::OrderCommandsPassBase<OrderCommands> {
   void runOnOperation() override {
     CommandCosts costs(getOperation());
-    for (auto func : getOperation().getOps<commands::FuncOp>())
+    for (auto func : getOperation().getOps<plan::ir::FuncOp>())
       forEachSegment(func.getBody().front(),
                      [&](ArrayRef<Operation *> commands) { orderByStart(commands, costs); });
   }

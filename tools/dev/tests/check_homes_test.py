@@ -45,7 +45,7 @@ class CheckHomesTest(unittest.TestCase):
         for text in ("isa<IfOp>(op)", "dyn_cast<WhileOp>(op)", "isa<IfOp, WhileOp>(op)",
                      "op->getParentOfType<WhileOp>()", "isa<CopyOp, gantry::IfOp>(op)"):
             self.assertTrue(pattern.search(text), text)
-        for text in ("isa<commands::WhileOp>(op)", "IfOp::create(b)", "isa<ElseIfOp>(op)"):
+        for text in ("isa<plan::ir::WhileOp>(op)", "IfOp::create(b)", "isa<ElseIfOp>(op)"):
             self.assertFalse(pattern.search(text), text)
 
     def offences_of(self, what):

@@ -203,7 +203,7 @@ def ShareArgumentsPass : Pass<"gantry-share-arguments", "::mlir::ModuleOp"> {
     what it writes through the one argument. When only some do, both arguments lose `llvm.noalias`, and
     the kernel compares their addresses to do either.
   }];
-  let dependentDialects = ["::gantry::commands::PlanDialect", "::mlir::func::FuncDialect",
+  let dependentDialects = ["::gantry::plan::ir::PlanDialect", "::mlir::func::FuncDialect",
                            "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
 }

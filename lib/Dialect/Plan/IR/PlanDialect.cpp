@@ -9,7 +9,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace gantry::commands;
+using namespace gantry::plan::ir;
 
 #include "gantry/Dialect/Plan/IR/PlanDialect.cpp.inc"
 #include "gantry/Dialect/Plan/IR/PlanEnums.cpp.inc"

@@ -1,4 +1,5 @@
 // The plan dialect: how, where and when. See PlanOps.td.
+// Its namespace is plan::ir; the rest of the namespace plan is about the file.
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

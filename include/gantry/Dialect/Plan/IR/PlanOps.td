@@ -10,7 +10,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Plan_Dialect : Dialect {
   let name = "plan";
-  let cppNamespace = "::gantry::commands";
+  let cppNamespace = "::gantry::plan::ir";
   let summary = "how, where and when";
   let description = [{
     The plan file in words: devices, arenas, constants and kernels of a module, and for each function
@@ -33,7 +33,7 @@ class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemo
 def Plan_ArenaKind : I32EnumAttr<"ArenaKind", "what lives in an arena and how long", [
   I32EnumAttrCase<"Constants", 0, "constants">, I32EnumAttrCase<"Variables", 1, "variables">,
   I32EnumAttrCase<"Transient", 2, "transient">]> {
-  let cppNamespace = "::gantry::commands";
+  let cppNamespace = "::gantry::plan::ir";
   let genSpecializedAttr = 0;
 }
 def Plan_ArenaKindAttr : EnumAttr<Plan_Dialect, Plan_ArenaKind, "arena_kind">;
@@ -41,7 +41,7 @@ def Plan_ArenaKindAttr : EnumAttr<Plan_Dialect, Plan_ArenaKind, "arena_kind">;
 def Plan_CodeKind : I32EnumAttr<"CodeKind", "form of machine code", [
   I32EnumAttrCase<"ElfSharedObject", 0, "elf">, I32EnumAttrCase<"PTX", 1, "ptx">,
   I32EnumAttrCase<"Cubin", 2, "cubin">]> {
-  let cppNamespace = "::gantry::commands";
+  let cppNamespace = "::gantry::plan::ir";
   let genSpecializedAttr = 0;
 }
 def Plan_CodeKindAttr : EnumAttr<Plan_Dialect, Plan_CodeKind, "code_kind">;
