@@ -184,7 +184,7 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   addRepairOfConstants(pm, options.memory.repair);
   pm.addPass(createVerifyCopiesPass());
   // Before what is made of constants moves to where a plan is loaded: these weights are not made.
-  pm.addPass(createKeepFewBitsPass());
+  pm.addPass(createKeepBlockQuantizedPass());
   // Before copies are counted: what happens at load is not of the run.
   if (options.copy.once)
     pm.addPass(createEvaluateOncePass());

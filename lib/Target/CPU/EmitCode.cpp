@@ -6,8 +6,8 @@
 #include "Link.h"
 #include "Machine.h"
 #include "MultiplyAdds.h"
-#include "Products/BitsTile.h"
-#include "Products/EmitTile.h"
+#include "Products/BlockQuantizedMicrokernel.h"
+#include "Products/EmitMicrokernel.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Target/EmitParts.h"
 #include "gantry/Target/FatalErrors.h"
@@ -32,13 +32,14 @@ using namespace gantry;
 
 /// The rows of tiles that multiply matrices, if a kernel calls some: a thread's state has to be set
 /// for them. Those of a kernel have as many, or more than registers have.
-static int64_t rowsOfMatrixTiles(const llvm::Function &kernel, const Registers &registers) {
+static int64_t rowsOfAMXMicrokernels(const llvm::Function &kernel, const Registers &registers) {
   for (const llvm::BasicBlock &block : kernel)
     for (const llvm::Instruction &instruction : block) {
       auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
       const llvm::Function *called = call ? call->getCalledFunction() : nullptr;
-      auto tile = called ? cpu::Tile::of(called->getName()) : std::optional<cpu::Tile>();
-      if (tile && cpu::multipliesMatrices(*tile, registers))
+      auto tile =
+          called ? cpu::Microkernel::of(called->getName()) : std::optional<cpu::Microkernel>();
+      if (tile && cpu::usesAMX(*tile, registers))
         return tile->rows;
     }
   return 0;
@@ -64,12 +65,12 @@ static void addEntry(llvm::Module &module, llvm::StringRef kernel, const Registe
     arguments.push_back(b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, entry->getArg(0), i)));
   arguments.push_back(entry->getArg(1));
   arguments.push_back(entry->getArg(2));
-  const int64_t matrixRows = rowsOfMatrixTiles(*body, registers);
-  if (matrixRows != 0)
-    cpu::configureMatrices(b, matrixRows);
+  const int64_t amxRows = rowsOfAMXMicrokernels(*body, registers);
+  if (amxRows != 0)
+    cpu::configureAMX(b, amxRows);
   b.CreateCall(body, arguments);
-  if (matrixRows != 0)
-    cpu::releaseMatrices(b);
+  if (amxRows != 0)
+    cpu::releaseAMX(b);
   b.CreateRetVoid();
 }
 
@@ -144,9 +145,9 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
   for (const std::string &kernel : kernels)
     addEntry(*llvmModule, kernel, machine.registers);
   if (tiles == Tiles::inside)
-    cpu::defineTiles(*llvmModule, machine.registers);
+    cpu::defineMicrokernels(*llvmModule, machine.registers);
   else
-    cpu::hideTiles(*llvmModule);
+    cpu::hideMicrokernels(*llvmModule);
   cpu::defineDots(*llvmModule, machine.registers);
   if (machine.registers.fma)
     cpu::writeMultiplyAdds(*llvmModule);
@@ -264,13 +265,13 @@ static OwningOpRef<ModuleOp> selectKernels(ModuleOp module, ArrayRef<std::string
 }
 
 /// Adds what the code uses of what plans name only then: the system has to permit it.
-static void nameMatrixFeatures(ModuleOp module, Machine &machine) {
+static void nameAMXFeatures(ModuleOp module, Machine &machine) {
   bool bf16 = false, bytes = false;
   for (auto func : module.getOps<FunctionOpInterface>())
-    if (std::optional<cpu::Tile> tile = cpu::Tile::of(func.getName());
-        tile && cpu::multipliesMatrices(*tile, machine.registers))
-      (tile->factors == cpu::Factors::bf16 ? bf16 : bytes) = true;
-  for (const std::string &feature : machine.matrixFeatures)
+    if (std::optional<cpu::Microkernel> tile = cpu::Microkernel::of(func.getName());
+        tile && cpu::usesAMX(*tile, machine.registers))
+      (tile->precision == cpu::OperandPrecision::bf16 ? bf16 : bytes) = true;
+  for (const std::string &feature : machine.amxFeatures)
     if (feature == "amx_bf16" ? bf16 : feature == "amx_int8" ? bytes : bf16 || bytes)
       machine.features.push_back(feature);
 }
@@ -278,7 +279,8 @@ static void nameMatrixFeatures(ModuleOp module, Machine &machine) {
 /// The tiles that kernels call.
 static SmallVector<LLVM::LLVMFuncOp> tilesOf(ModuleOp module) {
   return llvm::filter_to_vector(module.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp func) {
-    return cpu::Tile::of(func.getSymName()) || cpu::BitsTile::of(func.getSymName());
+    return cpu::Microkernel::of(func.getSymName()) ||
+           cpu::BlockQuantizedMicrokernel::of(func.getSymName());
   });
 }
 
@@ -296,7 +298,7 @@ FailureOr<CPUCode> gantry::outlineCPUCode(ModuleOp module, const std::string &cp
   FailureOr<Machine> machine = describeMachine(module.getLoc(), cpu);
   if (failed(machine))
     return failure();
-  nameMatrixFeatures(module, *machine);
+  nameAMXFeatures(module, *machine);
   return CPUCode{{}, std::move(machine->architecture), std::move(machine->features)};
 }
 

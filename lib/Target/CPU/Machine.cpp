@@ -137,9 +137,8 @@ static FailureOr<Machine> describeOnce(Location loc, const Known &known, const s
     described.erase(entry);
     return failure();
   }
-  return Machine{found.architecture, found.cpu,      found.tune,
-                 found.llvmFeatures, found.features, found.matrixFeatures,
-                 found.registers,    nullptr};
+  return Machine{found.architecture, found.cpu,         found.tune,      found.llvmFeatures,
+                 found.features,     found.amxFeatures, found.registers, nullptr};
 }
 
 FailureOr<Machine> gantry::describeMachine(Location loc, const std::string &name) {

@@ -21,7 +21,7 @@ struct Registers {
   bool dotBF16 = false; ///< multiplies pairs of bf16 and adds them to f32 (AVX512-BF16)
 
   /// Multiplies matrices of 16 rows of 64 bytes, which registers hold that are made for it (AMX).
-  bool matricesBF16 = false, matricesBytes = false;
+  bool amxBF16 = false, amxInt8 = false;
 
   /// Lanes of 32 bits that one instruction has, from..to, which multiplies the four bytes of each
   /// and adds the products to sums (VNNI); 0 without one.
@@ -31,12 +31,12 @@ struct Registers {
 };
 
 struct Machine {
-  std::string architecture;          ///< "x86-64": as plans call it
-  std::string cpu;                   ///< LLVM's name; it decides costs
-  std::string tune;                  ///< the CPU to schedule for, where that is another
-  std::string llvmFeatures;          ///< "+avx,-apxf": all that the name stands for, on or off
-  std::vector<std::string> features; ///< what is on, as plans call it, but for these:
-  std::vector<std::string> matrixFeatures; ///< of what plans name where they use it (AMX)
+  std::string architecture;             ///< "x86-64": as plans call it
+  std::string cpu;                      ///< LLVM's name; it decides costs
+  std::string tune;                     ///< the CPU to schedule for, where that is another
+  std::string llvmFeatures;             ///< "+avx,-apxf": all that the name stands for, on or off
+  std::vector<std::string> features;    ///< what is on, as plans call it, but for these:
+  std::vector<std::string> amxFeatures; ///< of what plans name where they use it (AMX)
   Registers registers;
   std::unique_ptr<llvm::TargetMachine> target;
 };

@@ -59,7 +59,7 @@ def ChainConvolutionsPass : Pass<"gantry-chain-convolutions", "::mlir::ModuleOp"
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
-def KeepFewBitsPass : Pass<"gantry-keep-few-bits", "::mlir::ModuleOp"> {
+def KeepBlockQuantizedPass : Pass<"gantry-keep-few-bits", "::mlir::ModuleOp"> {
   let summary = "leave the weights of products on CPUs in the few bits that they have";
   let description = [{
     A product of f32 on a CPU whose second operand is made of a constant of 2, 4 or 8 bits an element, with scales and

@@ -21,7 +21,7 @@ namespace {
 struct Feature {
   llvm::StringLiteral name, llvmName;
   unsigned level;
-  bool isMatrices; ///< its registers are AMX's
+  bool isAMX; ///< its registers are AMX's
 };
 enum class Saved : uint8_t { none, ymm, zmm, amx };
 } // namespace
@@ -93,8 +93,7 @@ static void nameFeatures(const llvm::MCSubtargetInfo &subtarget, Machine &machin
     machine.features.push_back("x86-64-v" + std::to_string(level));
   for (const Feature &feature : kFeatures)
     if (isOn(feature) && (feature.level == 0 || feature.level > level))
-      (feature.isMatrices ? machine.matrixFeatures : machine.features)
-          .push_back(feature.name.str());
+      (feature.isAMX ? machine.amxFeatures : machine.features).push_back(feature.name.str());
 }
 
 static Registers registersOf(const llvm::MCSubtargetInfo &subtarget) {

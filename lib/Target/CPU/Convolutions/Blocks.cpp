@@ -17,8 +17,8 @@
 // are told from the others as they come.
 //
 // Processors that multiply matrices (AMX) take the pixels of a block as rows of one, whole panels
-// at a time, by a tile that products have, too (Products/Tile.h): where they lie if each pixel
-// reads the one at its place, else gathered on the stack.
+// at a time, by a tile that products have, too (Products/Microkernel.h): where they lie if each
+// pixel reads the one at its place, else gathered on the stack.
 
 #include "Panels.h"
 #include "PixelBlocks.h"
@@ -36,16 +36,16 @@ using namespace gantry;
 namespace {
 struct Blocks : PixelBlocks {
   bool isInside = false; ///< the block that is being written touches no border
-  bool matrices;         ///< whether blocks are multiplied as such (AMX)
+  bool amx;              ///< whether blocks are multiplied as such (AMX)
   Value gathered;        ///< what the pixels of a block read, if that is not where they lie
   Value gatherTo;        ///< where in it the pixel at hand begins
   Strip strip;
   std::optional<Borders> borders; ///< where there is no strip
 
   Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers)
-      : PixelBlocks(b, convolution, Cut(convolution, multipliesMatrices(convolution, registers)),
+      : PixelBlocks(b, convolution, Cut(convolution, usesAMX(convolution, registers)),
                     Piece(convolution, registers, registersOf(convolution.form.panel))),
-        matrices(multipliesMatrices(convolution, registers)), strip(b, convolution) {}
+        amx(usesAMX(convolution, registers)), strip(b, convolution) {}
 
   void emit();
   void emitRow();
@@ -56,7 +56,7 @@ struct Blocks : PixelBlocks {
                  int64_t pixels);
   void emitPiece(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
                  int64_t pixels);
-  void emitMatrices(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels);
+  void emitAMX(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels);
   void gather(Value firstPixel, int64_t pixels);
   Value addressOf(Value buffer, Value word);
 
@@ -95,9 +95,9 @@ struct Blocks : PixelBlocks {
 } // namespace
 
 void Blocks::emit() {
-  if (matrices || (convolution.isBytes() && convolution.epilogue))
+  if (amx || (convolution.isBytes() && convolution.epilogue))
     keepSums(registersOf(form.panel) * kPanelLanes);
-  if (matrices && !isProduct()) {
+  if (amx && !isProduct()) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(kept);
     gathered = memref::AllocaOp::create(
@@ -159,8 +159,8 @@ void Blocks::emitColumns(Value panel, Value column, int64_t columns, Value first
 
 void Blocks::emitBlock(Value panel, Value column, ArrayRef<Lanes> lanes, Value firstPixel,
                        int64_t pixels) {
-  if (matrices)
-    return emitMatrices(panel, lanes, firstPixel, pixels);
+  if (amx)
+    return emitAMX(panel, lanes, firstPixel, pixels);
   const int64_t pieces = llvm::divideCeil(pixels, piece.pixels);
   for (int64_t i = 0; i < pieces; ++i) {
     const int64_t from = pixels * i / pieces, to = pixels * (i + 1) / pieces;
@@ -206,7 +206,7 @@ Value Blocks::addressOf(Value buffer, Value word) {
   return index.add(start, index.mul(word, wordBytes));
 }
 
-void Blocks::emitMatrices(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels) {
+void Blocks::emitAMX(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, int64_t pixels) {
   constexpr int64_t wordBytes = 4;
   Value left = image, first = index.mul(firstPixel, form.channels);
   if (!isProduct()) {
@@ -216,16 +216,16 @@ void Blocks::emitMatrices(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, 
   }
   const int64_t rowBytes = (isProduct() ? form.channels : convolution.terms()) * wordBytes;
   Value none = index.constant(0);
-  SmallVector<Value> arguments(cpu::Tile::numArguments, none);
-  arguments[cpu::Tile::left] = addressOf(left, first);
-  arguments[cpu::Tile::leftStride] = index.constant(rowBytes);
-  arguments[cpu::Tile::panel] =
+  SmallVector<Value> arguments(cpu::Microkernel::numArguments, none);
+  arguments[cpu::Microkernel::left] = addressOf(left, first);
+  arguments[cpu::Microkernel::leftStride] = index.constant(rowBytes);
+  arguments[cpu::Microkernel::panel] =
       addressOf(filter, index.mul(panel, convolution.terms() * form.panel));
-  arguments[cpu::Tile::sums] = addressOf(kept, none);
-  arguments[cpu::Tile::terms] = index.constant(convolution.terms() * wordBytes);
-  cpu::callTile(b, convolution.op->getParentOfType<ModuleOp>(),
-                {cpu::Factors::bytes, pixels, form.panel, /*ahead=*/0, /*matrices=*/true},
-                arguments);
+  arguments[cpu::Microkernel::sums] = addressOf(kept, none);
+  arguments[cpu::Microkernel::terms] = index.constant(convolution.terms() * wordBytes);
+  cpu::callMicrokernel(b, convolution.op->getParentOfType<ModuleOp>(),
+                       {cpu::OperandPrecision::int8, pixels, form.panel, /*ahead=*/0, /*amx=*/true},
+                       arguments);
   storeKept(lanes, firstPixel, pixels, index.mul(panel, form.panel));
 }
 
@@ -323,7 +323,7 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
     rows.push_back(borders ? borders->pick(reader.inside, offset)
                            : viewOfRun(b, strip.elements(), offset, runLength() * elements));
   }
-  if (matrices) {
+  if (amx) {
     Value first = index.add(gatherTo, index.mul(tapNumber, form.inner()));
     LoopBuilder(b).loop(0, length, 1, [&](Value at) {
       Value word = memref::LoadOp::create(b, rows.front(), at);

@@ -103,11 +103,11 @@ static SmallVector<Lanes> bandsOf(int64_t panel) {
   return bands;
 }
 
-Cut::Cut(const Convolution &convolution, bool matrices) {
+Cut::Cut(const Convolution &convolution, bool amx) {
   const int64_t pixels = convolution.pixels();
   const int64_t registers = registersOf(convolution.form.panel);
-  blocks = llvm::divideCeil(pixels, matrices ? cpu::kMostMatrixTileRows
-                                             : mostPixelsInLine(registers, convolution.isBytes()));
+  blocks = llvm::divideCeil(pixels, amx ? cpu::kMostAMXRows
+                                        : mostPixelsInLine(registers, convolution.isBytes()));
   pixelsOfBlock = llvm::divideCeil(pixels, blocks);
   large = pixels - (pixelsOfBlock - 1) * blocks;
   cutItems(convolution);
@@ -179,10 +179,10 @@ bool gantry::isProduct(const Convolution &convolution) {
 }
 
 // Panels are as wide as some matrices, and the rows that are gathered fit the second cache.
-bool gantry::multipliesMatrices(const Convolution &convolution, const Registers &registers) {
+bool gantry::usesAMX(const Convolution &convolution, const Registers &registers) {
   constexpr int64_t mostBytes = 256 << 10, wordBytes = 4;
-  const int64_t bytes = cpu::kMostMatrixTileRows * convolution.terms() * wordBytes;
-  return convolution.isBytes() && registers.matricesBytes && convolution.form.groups == 1 &&
+  const int64_t bytes = cpu::kMostAMXRows * convolution.terms() * wordBytes;
+  return convolution.isBytes() && registers.amxInt8 && convolution.form.groups == 1 &&
          convolution.form.panel % cpu::kColumnUnit == 0 &&
          convolution.form.panel <= kPanelLanes * kPanelRegisters &&
          (isProduct(convolution) || bytes <= mostBytes);

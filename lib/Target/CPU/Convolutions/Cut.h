@@ -14,7 +14,7 @@ struct Cut {
   int64_t chunks, parts; ///< items are a chunk of the blocks and a part of all panels' bands
 
   /// Pixels in line, whatever rows they are of.
-  Cut(const Convolution &convolution, bool matrices);
+  Cut(const Convolution &convolution, bool amx);
   /// Rows by themselves, each in so many blocks.
   Cut(const Convolution &convolution, int64_t rows, int64_t blocksOfRow);
 
@@ -51,7 +51,7 @@ int64_t mostPixelsInLine(int64_t registers, bool isBytes);
 bool isProduct(const Convolution &convolution);
 
 /// Whether blocks are multiplied as matrices (AMX).
-bool multipliesMatrices(const Convolution &convolution, const Registers &registers);
+bool usesAMX(const Convolution &convolution, const Registers &registers);
 
 /// How many steps of a run of terms are written out.
 int64_t unrolled(int64_t length);

@@ -7,8 +7,8 @@
 //
 //   fma(left[2 i], right[2 i], fma(left[2 i + 1], right[2 i + 1], sums[i]))
 //
-// in f32, as products of matrices have it (Products/Tile.h): with AVX512-BF16 subnormal factors and
-// sums count as zeros.
+// in f32, as products of matrices have it (Products/Microkernel.h): with AVX512-BF16 subnormal
+// factors and sums count as zeros.
 #pragma once
 
 #include "Machine.h"

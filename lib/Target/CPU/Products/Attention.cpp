@@ -1,6 +1,6 @@
 #include "Attention.h"
 
-#include "Tile.h"
+#include "Microkernel.h"
 #include "gantry/Dialect/Gantry/IR/Accumulators.h"
 #include "gantry/Linalg/Emitter.h"
 
@@ -35,12 +35,12 @@ bool gantry::cpu::isFasterApart(int64_t queries, int64_t keys, int64_t depth, in
 
 /// Whole matrices of rows, or as many rows as have room on the stack beside no panels: scores, the
 /// rounded weights, sums of both products, queries. Few rows still multiply faster than vectors do.
-static int64_t rowsOfMatrixTile(const Attention &a) {
+static int64_t rowsOfAMXTile(const Attention &a) {
   const int64_t bytesOfRow = a.keys * int64_t(sizeof(float) + a.factorBytes()) +
                              (a.keyWidth + a.valueWidth) * int64_t(sizeof(float)) +
                              a.depth * a.factorBytes();
-  const int64_t most = std::min(kMostMatrixTileRows, kStackBytes / bytesOfRow);
-  return most > kMatrixRows ? most / kMatrixRows * kMatrixRows : most;
+  const int64_t most = std::min(kMostAMXRows, kStackBytes / bytesOfRow);
+  return most > kAMXRows ? most / kAMXRows * kAMXRows : most;
 }
 
 static void chooseTiles(Attention &a, const Registers &registers) {
@@ -48,12 +48,12 @@ static void chooseTiles(Attention &a, const Registers &registers) {
   a.keyPanels = llvm::divideCeil(a.keys, a.keyWidth);
   a.valueWidth = panelWidth(a.width);
   a.valuePanels = llvm::divideCeil(a.width, a.valueWidth);
-  const bool matrices = multipliesMatrices(a.factors, registers);
-  static_cast<RowTiles &>(a) = RowTiles::of(
-      a.scores.count(a.scores.rows), matrices ? rowsOfMatrixTile(a) : rowsOfTile(a.keys, a.width));
-  a.matrices = matrices;
+  const bool amx = usesAMX(a.precision, registers);
+  static_cast<RowTiles &>(a) = RowTiles::of(a.scores.count(a.scores.rows),
+                                            amx ? rowsOfAMXTile(a) : rowsOfTile(a.keys, a.width));
+  a.amx = amx;
   // More rows than a matrix has are two of them, which overlap.
-  a.filled = matrices && a.tileRows <= kMatrixRows && a.tallTiles != a.tiles;
+  a.filled = amx && a.tileRows <= kAMXRows && a.tallTiles != a.tiles;
   // The row that fills a tile up need not be there to be read.
   if (a.filled)
     a.queries.reset();
@@ -68,13 +68,13 @@ static bool isPlainF32(const Product &product) {
 }
 
 /// Of both products, which then have their narrow factors; nothing where they differ.
-static std::optional<Factors> takeFactors(AttentionForm &form) {
+static std::optional<OperandPrecision> takePrecision(AttentionForm &form) {
   if (!givesAccumulators(form.scores.op) && !givesAccumulators(form.context.op) &&
       elementOf(form.weights).isF32())
-    return Factors::f32;
+    return OperandPrecision::f32;
   if (givesAccumulators(form.scores.op) && givesAccumulators(form.context.op) &&
       takeNarrowFactors(form.scores) && takeNarrowFactors(form.context))
-    return Factors::bf16;
+    return OperandPrecision::bf16;
   return std::nullopt;
 }
 
@@ -83,15 +83,15 @@ std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func, const Reg
   if (results.size() != 1 || !hasElements(func))
     return std::nullopt;
   std::optional<AttentionForm> form = gantry::findAttention(results.front());
-  std::optional<Factors> factors = form ? takeFactors(*form) : std::nullopt;
-  if (!factors || !isPlainF32(form->scores) || !isPlainF32(form->context) ||
+  std::optional<OperandPrecision> precision = form ? takePrecision(*form) : std::nullopt;
+  if (!precision || !isPlainF32(form->scores) || !isPlainF32(form->context) ||
       !elementOf(form->first).isF32() ||
       form->context.left.factor !=
           form->context.op.getMatchingBlockArgument(form->context.left.operand))
     return std::nullopt;
   Attention a;
   static_cast<AttentionForm &>(a) = std::move(*form);
-  a.factors = *factors;
+  a.precision = *precision;
   a.queries = findDirectRows(a.scores, func);
   a.directKeys = findDirectColumns(a.scores, func);
   a.batch = a.scores.count(a.scores.batch);

@@ -14,11 +14,14 @@ struct Attention : AttentionForm, RowTiles { ///< the rows are queries
   int64_t keyWidth, keyPanels, valueWidth, valuePanels;
   int64_t chunks; ///< of the tiles
   bool keysByTerms, valuesByTerms;
-  Factors factors = Factors::f32; ///< of both products; bf16 takes the narrow ones of their sides
+  OperandPrecision precision =
+      OperandPrecision::f32; ///< of both products; bf16 takes the narrow ones of their sides
 
-  int64_t factorBytes() const { return panelBytesOf(factors); }
+  int64_t factorBytes() const { return panelBytesOf(precision); }
   /// Terms of a packed panel, those included that fill up the last group.
-  int64_t panelTerms(int64_t terms) const { return llvm::alignTo(terms, groupOf(factors)); }
+  int64_t panelTerms(int64_t terms) const {
+    return llvm::alignTo(terms, packingFactorOf(precision));
+  }
   /// Of the packed keys and values of an item.
   int64_t keyElements() const { return keyPanels * keyWidth * panelTerms(depth); }
   int64_t panelElements() const {

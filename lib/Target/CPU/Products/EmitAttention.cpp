@@ -51,7 +51,7 @@ public:
 
 private:
   Type factorType() {
-    return a.factors == Factors::bf16 ? Type(b.getBF16Type()) : Type(b.getF32Type());
+    return a.precision == OperandPrecision::bf16 ? Type(b.getBF16Type()) : Type(b.getF32Type());
   }
 
   /// Of what a tile is computed in: scores, what the ops over rows make of them, sums, queries.
@@ -88,7 +88,7 @@ private:
   /// Whole panels of keys that lie one after the other, each with its terms: a move between two
   /// orders, which gantry-emit-transposes does in registers. Gives their number.
   int64_t turnKeys() {
-    const bool canTurn = a.directKeys && a.factors == Factors::f32;
+    const bool canTurn = a.directKeys && a.precision == OperandPrecision::f32;
     const int64_t whole = canTurn ? a.keys / a.keyWidth : 0;
     if (whole == 0)
       return 0;
@@ -124,7 +124,7 @@ private:
   /// `firstPanel` are there.
   void pack(const Product &product, bool byTerms, Value first, int64_t width, int64_t firstPanel) {
     int64_t terms = product.count(product.terms), columns = product.count(product.columns);
-    const int64_t group = groupOf(a.factors), panelTerms = a.panelTerms(terms);
+    const int64_t group = packingFactorOf(a.precision), panelTerms = a.panelTerms(terms);
     auto place = [&](Value panel, Value term, Value column) {
       if (group == 1) {
         Value row = add(mul(panel, terms), term);
@@ -178,15 +178,15 @@ private:
 
   void callTileOf(Value tile, Value left, Value leftStride, Value panel, Value sums, int64_t terms,
                   int64_t width) {
-    SmallVector<Value> arguments(Tile::numArguments);
-    arguments[Tile::left] = left;
-    arguments[Tile::leftStride] = leftStride;
-    arguments[Tile::panel] = panel;
-    arguments[Tile::sums] = addressOf(sums);
-    arguments[Tile::terms] = constant(terms);
-    arguments[Tile::accumulate] = constant(0);
-    arguments[Tile::next] = constant(0);
-    callTile({a.factors, /*rows=*/0, width, /*ahead=*/0}, tile, arguments);
+    SmallVector<Value> arguments(Microkernel::numArguments);
+    arguments[Microkernel::left] = left;
+    arguments[Microkernel::leftStride] = leftStride;
+    arguments[Microkernel::panel] = panel;
+    arguments[Microkernel::sums] = addressOf(sums);
+    arguments[Microkernel::terms] = constant(terms);
+    arguments[Microkernel::accumulate] = constant(0);
+    arguments[Microkernel::next] = constant(0);
+    callMicrokernel({a.precision, /*rows=*/0, width, /*ahead=*/0}, tile, arguments);
   }
 
   /// Where the queries of a tile are: in the argument, or packed.

@@ -2,8 +2,7 @@
 //
 //   for an item (a matrix, a chunk of tiles, a panel):
 //     for blocks of terms: (pack the panel's block, if nobody did when compiling)
-//       for tiles: sums (+)= rows of the left operand * panel       a call, see Tile.h; weights of
-//                                                                   few bits: BitsTile.h
+//       for tiles: sums (+)= rows of the left operand * panel       a call
 //     for the rows of the sums: result = what follows from the sum, element by element
 //
 // Sums are in a buffer of the item's own that stays in the cache; the result is written once, by
@@ -81,7 +80,7 @@ private:
     }
     if (p.right)
       item.panelAddress = packedPanel(item);
-    else if (!p.multipliesBits())
+    else if (!p.multipliesBlockQuantized())
       item.ownPanel = allocatePanel();
     if (!p.out)
       item.sums = allocate({p.termBlocks == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width},
@@ -101,16 +100,16 @@ private:
   }
 
   void emitItem(const Item &item) {
-    if (p.multipliesBits()) {
-      callBits(item, p.rows, add(leftBase, bytes(item.leftOffset)), item.sums,
-               {constant(0), constant(p.terms)});
+    if (p.multipliesBlockQuantized()) {
+      callBlockQuantized(item, p.rows, add(leftBase, bytes(item.leftOffset)), item.sums,
+                         {constant(0), constant(p.terms)});
       return storeRows(item, constant(0), item.firstRow, constant(p.rows));
     }
     if (p.termBlocks == 1) {
       Terms all{constant(0), constant(p.terms)};
       packPanel(item, all);
       loop(item.firstTile, item.lastTile, [&](Value tile) {
-        callTile(item, all, tile, constant(0), constant(0));
+        callMicrokernel(item, all, tile, constant(0), constant(0));
         if (!p.out)
           storeRows(item, constant(0), rowOf(tile), rowsOf(tile));
       });
@@ -123,7 +122,7 @@ private:
       packPanel(item, terms);
       Value isLater = least(block, constant(1));
       loop(item.firstTile, item.lastTile, [&](Value tile) {
-        callTile(item, terms, tile, sub(rowOf(tile), item.firstRow), isLater);
+        callMicrokernel(item, terms, tile, sub(rowOf(tile), item.firstRow), isLater);
       });
     });
     storeRows(item, constant(0), item.firstRow, sub(rowOf(item.lastTile), item.firstRow));
@@ -132,9 +131,9 @@ private:
   //===--- Tiles -----------------------------------------------------------------------------===//
 
   Type leftType() {
-    if (p.factors == Factors::bytes)
+    if (p.precision == OperandPrecision::int8)
       return b.getI8Type();
-    return p.factors == Factors::bf16 ? Type(b.getBF16Type()) : Type(b.getF32Type());
+    return p.precision == OperandPrecision::bf16 ? Type(b.getBF16Type()) : Type(b.getF32Type());
   }
   Type sumType() { return p.product.type(); }
 
@@ -156,35 +155,36 @@ private:
     return tiles >= lines ? 1 : 2;
   }
 
-  void callTile(const Item &item, const Terms &terms, Value tile, Value firstSum, Value goesOn) {
-    SmallVector<Value> arguments(Tile::numArguments);
+  void callMicrokernel(const Item &item, const Terms &terms, Value tile, Value firstSum,
+                       Value goesOn) {
+    SmallVector<Value> arguments(Microkernel::numArguments);
     if (p.left) {
       Value row = mul(rowOf(tile), p.left->rowStride);
-      arguments[Tile::left] =
+      arguments[Microkernel::left] =
           add(leftBase, bytes(add(add(item.leftOffset, row), terms.first), p.leftBytes()));
-      arguments[Tile::leftStride] = constant(p.left->rowStride);
+      arguments[Microkernel::leftStride] = constant(p.left->rowStride);
     } else {
       packRows(item, terms, tile);
-      arguments[Tile::left] = addressOf(item.ownRows);
-      arguments[Tile::leftStride] = constant(p.ownRowTerms());
+      arguments[Microkernel::left] = addressOf(item.ownRows);
+      arguments[Microkernel::leftStride] = constant(p.ownRowTerms());
     }
-    arguments[Tile::panel] = panelAt(item, terms);
+    arguments[Microkernel::panel] = panelAt(item, terms);
     if (!p.out)
-      arguments[Tile::sums] = add(addressOf(item.sums), bytes(mul(firstSum, p.width)));
-    arguments[Tile::terms] =
-        p.factors == Factors::bytes ? mul(groupsOf(terms.count), p.group()) : terms.count;
-    arguments[Tile::accumulate] = goesOn;
-    arguments[Tile::next] = nextLines(item, terms, tile, arguments);
-    Tile form{p.factors, /*rows=*/0, p.width, linesAhead()};
+      arguments[Microkernel::sums] = add(addressOf(item.sums), bytes(mul(firstSum, p.width)));
+    arguments[Microkernel::terms] =
+        p.precision == OperandPrecision::int8 ? mul(groupsOf(terms.count), p.group()) : terms.count;
+    arguments[Microkernel::accumulate] = goesOn;
+    arguments[Microkernel::next] = nextLines(item, terms, tile, arguments);
+    Microkernel form{p.precision, /*rows=*/0, p.width, linesAhead()};
     if (!p.out)
-      return TileBuilder::callTile(form, tile, arguments);
+      return TileBuilder::callMicrokernel(form, tile, arguments);
     Value place = add(add(offsetOf(*p.out, item.batch), mul(rowOf(tile), p.out->rowStride)),
                       item.firstColumn);
-    arguments[Tile::sums] = add(addressOf(result), bytes(place));
+    arguments[Microkernel::sums] = add(addressOf(result), bytes(place));
     form.stride = p.out->rowStride;
     forColumns(item, p.columns % p.width, [&](int64_t columns) {
       form.columns = columns;
-      TileBuilder::callTile(form, tile, arguments);
+      TileBuilder::callMicrokernel(form, tile, arguments);
     });
   }
 
@@ -203,24 +203,25 @@ private:
     Value size = bytes(mul(groups, p.width * p.group()), p.panelBytes());
     int64_t bytesOfGroup = linesAhead() * kLineBytes / kTermUnit;
     Value mine = arith::MulIOp::create(b, sub(tile, item.firstTile), mul(groups, bytesOfGroup));
-    Value there = add(add(arguments[Tile::panel], size), mine);
-    return arith::SelectOp::create(b, less(mine, size), there, arguments[Tile::left]);
+    Value there = add(add(arguments[Microkernel::panel], size), mine);
+    return arith::SelectOp::create(b, less(mine, size), there, arguments[Microkernel::left]);
   }
 
   //===--- Weights of few bits ---------------------------------------------------------------===//
 
   /// Multiplies `rows` rows from the address `left` on; without rows it unpacks the weights.
-  void callBits(const Item &item, int64_t rows, Value left, Value out, const Terms &terms) {
-    SmallVector<Value> arguments(BitsTile::numArguments);
-    arguments[BitsTile::left] = left;
-    arguments[BitsTile::leftStride] = constant(p.left ? p.left->rowStride : 0);
-    arguments[BitsTile::panel] =
+  void callBlockQuantized(const Item &item, int64_t rows, Value left, Value out,
+                          const Terms &terms) {
+    SmallVector<Value> arguments(BlockQuantizedMicrokernel::numArguments);
+    arguments[BlockQuantizedMicrokernel::left] = left;
+    arguments[BlockQuantizedMicrokernel::leftStride] = constant(p.left ? p.left->rowStride : 0);
+    arguments[BlockQuantizedMicrokernel::panel] =
         add(rightBase, mul(item.panel, p.bits->form.columnBytes() * p.width));
-    arguments[BitsTile::out] = addressOf(out);
-    arguments[BitsTile::first] = terms.first;
-    arguments[BitsTile::end] = add(terms.first, terms.count);
+    arguments[BlockQuantizedMicrokernel::out] = addressOf(out);
+    arguments[BlockQuantizedMicrokernel::first] = terms.first;
+    arguments[BlockQuantizedMicrokernel::end] = add(terms.first, terms.count);
     const BlockQuantized &form = p.bits->form;
-    TileBuilder::callBits({form.bits, form.block, form.zero, rows, p.width}, arguments);
+    TileBuilder::callBlockQuantized({form.bits, form.block, form.zero, rows, p.width}, arguments);
   }
 
   //===--- Packing ---------------------------------------------------------------------------===//
@@ -249,7 +250,7 @@ private:
     if (p.right)
       return;
     if (p.bits)
-      return callBits(item, /*rows=*/0, constant(0), item.ownPanel, terms);
+      return callBlockQuantized(item, /*rows=*/0, constant(0), item.ownPanel, terms);
     Value zero = zeroFactor();
     // The last group of all terms.
     if (p.terms % p.group() != 0)
@@ -279,7 +280,7 @@ private:
 
   void packRows(const Item &item, const Terms &terms, Value tile) {
     Value first = rowOf(tile);
-    if (p.factors == Factors::bytes && p.terms % p.group() != 0) {
+    if (p.precision == OperandPrecision::int8 && p.terms % p.group() != 0) {
       Value zero = zeroFactor();
       loop(terms.count, mul(groupsOf(terms.count), p.group()), [&](Value term) {
         loop(constant(0), rowsOf(tile), [&](Value row) { store(zero, item.ownRows, {row, term}); });

@@ -73,7 +73,7 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   const int64_t columns = layout.columns.front().size;
   layout.width = panelWidth(columns);
   if (elementOf(value).isBF16())
-    layout.group = groupOf(Factors::bf16);
+    layout.group = packingFactorOf(OperandPrecision::bf16);
   // Rows are bytes there: a word of each column.
   if (matmul.getBlockQuantizedAttr())
     layout.group = BlockQuantized::kWordBytes;
@@ -156,7 +156,8 @@ static std::optional<PackedPanels> findPackedPanels(const PanelProduct &p, func:
   return PackedPanels{argument, *layout};
 }
 
-static std::optional<BitsPanels> findBitsPanels(const Product &product, func::FuncOp func) {
+static std::optional<BlockQuantizedPanels> findBitsPanels(const Product &product,
+                                                          func::FuncOp func) {
   const Side &side = product.right;
   linalg::GenericOp op = product.op;
   auto unpack = side.operand->get().getDefiningOp<linalg::GenericOp>();
@@ -172,7 +173,7 @@ static std::optional<BitsPanels> findBitsPanels(const Product &product, func::Fu
   auto layout = bytes ? PanelLayout::ofArgument(func, bytes.getArgNumber()) : std::nullopt;
   if (!layout)
     return std::nullopt;
-  return BitsPanels{{bytes, *layout}, form.getForm()};
+  return BlockQuantizedPanels{{bytes, *layout}, form.getForm()};
 }
 
 SmallVector<unsigned> PanelProduct::matrixLoops() const {
@@ -238,12 +239,12 @@ RowTiles RowTiles::of(int64_t rows, int64_t mostOfTile) {
 static void chooseTiles(PanelProduct &p, const Registers &registers) {
   p.width = p.right ? p.right->layout.width : p.bits ? p.bits->layout.width : panelWidth(p.columns);
   p.panels = llvm::divideCeil(p.columns, p.width);
-  const bool matrices = multipliesMatrices(p.factors, registers);
-  const int64_t most = p.multipliesBits() ? p.rows
-                       : matrices         ? kMostMatrixTileRows
-                                          : mostRows(p.width);
+  const bool amx = usesAMX(p.precision, registers);
+  const int64_t most = p.multipliesBlockQuantized() ? p.rows
+                       : amx                        ? kMostAMXRows
+                                                    : mostRows(p.width);
   static_cast<RowTiles &>(p) = RowTiles::of(p.rows, most);
-  p.matrices = matrices;
+  p.amx = amx;
 }
 
 static void chooseItems(PanelProduct &p) {
@@ -256,14 +257,14 @@ static void chooseItems(PanelProduct &p) {
 
 static void chooseTermBlocks(PanelProduct &p) {
   int64_t most = kMostTerms, block = kTermsOfBlock;
-  if (!p.right && !p.multipliesBits())
+  if (!p.right && !p.multipliesBlockQuantized())
     most = block = (p.bits ? kOwnBitsBytes : kOwnPanelBytes) / (p.width * p.panelBytes());
-  if (p.multipliesBits())
+  if (p.multipliesBlockQuantized())
     most = p.terms;
   p.termBlocks = p.terms <= most ? 1 : llvm::divideCeil(p.terms, block);
   int64_t even = llvm::divideCeil(p.terms, p.termBlocks);
   const int64_t unit =
-      p.bits ? p.bits->form.numbersOfWord() : (p.matrices ? kMatrixGroups : kTermUnit) * p.group();
+      p.bits ? p.bits->form.numbersOfWord() : (p.amx ? kAMXGroups : kTermUnit) * p.group();
   p.termBlock = p.termBlocks == 1 ? even : llvm::alignTo(even, unit);
 }
 
@@ -272,8 +273,8 @@ static void chooseTermBlocks(PanelProduct &p) {
 static std::optional<DirectRows> findDirectResult(const PanelProduct &p) {
   const Product &product = p.product;
   linalg::GenericOp op = product.op;
-  if (p.terms > kFewTerms || p.termBlocks != 1 || p.columns < kColumnUnit || p.matrices ||
-      p.multipliesBits() || p.root != op->getResult(0))
+  if (p.terms > kFewTerms || p.termBlocks != 1 || p.columns < kColumnUnit || p.amx ||
+      p.multipliesBlockQuantized() || p.root != op->getResult(0))
     return std::nullopt;
   SmallVector<int64_t> steps =
       stepsOf(op, op.getDpsInitOperand(0), rowMajorStrides(shapeOf(p.root)));
@@ -288,7 +289,8 @@ static std::optional<DirectRows> findDirectResult(const PanelProduct &p) {
 /// tiles read it where it lies.
 static void turnLine(PanelProduct &p, func::FuncOp func) {
   // Of bytes the left ones have another sign than the right ones.
-  if (p.right || p.bits || p.factors == Factors::bytes || p.product.count(p.product.rows) != 1)
+  if (p.right || p.bits || p.precision == OperandPrecision::int8 ||
+      p.product.count(p.product.rows) != 1)
     return;
   PanelProduct turned = p;
   std::swap(turned.product.left, turned.product.right);
@@ -322,12 +324,13 @@ static bool takeBytes(Product &product) {
 }
 
 /// What tiles multiply; takes the factors as they are before they are widened. Nothing for others.
-static std::optional<Factors> takeFactors(Product &product) {
+static std::optional<OperandPrecision> takePrecision(Product &product) {
   if (product.type().isInteger(32))
-    return takeBytes(product) ? std::optional(Factors::bytes) : std::nullopt;
+    return takeBytes(product) ? std::optional(OperandPrecision::int8) : std::nullopt;
   if (!product.type().isF32())
     return std::nullopt;
-  return givesAccumulators(product.op) && takeNarrowFactors(product) ? Factors::bf16 : Factors::f32;
+  return givesAccumulators(product.op) && takeNarrowFactors(product) ? OperandPrecision::bf16
+                                                                     : OperandPrecision::f32;
 }
 
 std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
@@ -340,21 +343,21 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
   if (!product || !isPlain(product->op, product->left.operand) ||
       !isPlain(product->op, product->right.operand))
     return std::nullopt;
-  std::optional<Factors> factors = takeFactors(*product);
-  if (!factors)
+  std::optional<OperandPrecision> precision = takePrecision(*product);
+  if (!precision)
     return std::nullopt;
   keepOneColumnLoop(*product);
   PanelProduct p;
-  p.factors = *factors;
+  p.precision = *precision;
   p.product = std::move(*product);
   p.root = root;
   const bool hasGroups = p.product.count(p.product.terms) % p.group() == 0;
-  if (p.factors != Factors::bytes || hasGroups)
+  if (p.precision != OperandPrecision::int8 || hasGroups)
     p.left = findDirectRows(p.product, func);
   p.right = findPackedPanels(p, func);
   p.bits = findBitsPanels(p.product, func);
   if (p.right && elementOf(p.right->argument).isF16())
-    p.factors = Factors::f16;
+    p.precision = OperandPrecision::f16;
   turnLine(p, func);
   p.batch = p.product.count(p.product.batch);
   p.rows = p.product.count(p.product.rows);

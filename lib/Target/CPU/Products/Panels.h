@@ -7,9 +7,9 @@
 // the tiles; items that follow each other read panels that do.
 #pragma once
 
-#include "BitsTile.h"
+#include "BlockQuantizedMicrokernel.h"
 #include "Machine.h"
-#include "Tile.h"
+#include "Microkernel.h"
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
@@ -65,14 +65,14 @@ struct PackedPanels {
 };
 
 /// The same of few bits an element, which tiles unpack.
-struct BitsPanels : PackedPanels {
+struct BlockQuantizedPanels : PackedPanels {
   BlockQuantized form;
 };
 
 /// Rows cut into tiles: the first ones have `tileRows` rows, the others one less.
 struct RowTiles {
   int64_t rows = 0, tileRows = 0, tiles = 0, tallTiles = 0;
-  bool matrices = false; ///< whether tiles are cut for processors that multiply matrices
+  bool amx = false; ///< whether tiles are cut for AMX
   /// Whether tiles of one row less are computed with one more, the sums of which nobody reads:
   /// registers of matrices have one shape in a kernel.
   bool filled = false;
@@ -83,11 +83,11 @@ struct RowTiles {
 struct PanelProduct : RowTiles {
   /// Of bf16, the factors of its sides are the narrow ones.
   Product product;
-  Factors factors = Factors::f32;
+  OperandPrecision precision = OperandPrecision::f32;
   mlir::Value root; ///< what the kernel stores, in the shape it has there
   std::optional<DirectRows> left;
   std::optional<PackedPanels> right;
-  std::optional<BitsPanels> bits; ///< what `right` would be made of
+  std::optional<BlockQuantizedPanels> bits; ///< what `right` would be made of
   /// Where tiles store sums that are the result, without an argument; others go through a buffer.
   std::optional<DirectRows> out;
 
@@ -98,17 +98,17 @@ struct PanelProduct : RowTiles {
   /// Whether terms are nearer to each other than rows (columns) are in an operand that items pack.
   bool leftByTerms = false, rightByTerms = false;
 
-  int64_t leftBytes() const { return leftBytesOf(factors); }
-  int64_t panelBytes() const { return panelBytesOf(factors); }
-  int64_t group() const { return groupOf(factors); }
+  int64_t leftBytes() const { return leftBytesOf(precision); }
+  int64_t panelBytes() const { return panelBytesOf(precision); }
+  int64_t group() const { return packingFactorOf(precision); }
   /// Terms of a packed panel, those included that fill up the last group.
   int64_t panelTerms() const { return llvm::alignTo(terms, group()); }
   /// Terms of a row that an item packs itself: bytes fill the last group there, too.
   int64_t ownRowTerms() const {
-    return factors == Factors::bytes ? llvm::alignTo(termBlock, group()) : termBlock;
+    return precision == OperandPrecision::int8 ? llvm::alignTo(termBlock, group()) : termBlock;
   }
   /// Whether weights of few bits are multiplied as they are unpacked, and not kept by an item.
-  bool multipliesBits() const { return bits && left && rows <= kMostBitsRows; }
+  bool multipliesBlockQuantized() const { return bits && left && rows <= kMostBlockQuantizedRows; }
   /// The most tiles of an item.
   int64_t tilesOfItem() const { return llvm::divideCeil(tiles, chunks); }
   /// Loops of the batch that the second operand has matrices for.

@@ -136,20 +136,21 @@ static void callByName(ImplicitLocOpBuilder &b, ModuleOp module, StringRef symbo
   func::CallOp::create(b, declared, arguments);
 }
 
-void gantry::cpu::callTile(ImplicitLocOpBuilder &b, ModuleOp module, const Tile &tile,
-                           ArrayRef<Value> arguments) {
+void gantry::cpu::callMicrokernel(ImplicitLocOpBuilder &b, ModuleOp module, const Microkernel &tile,
+                                  ArrayRef<Value> arguments) {
   callByName(b, module, tile.symbol(), arguments);
 }
 
-void TileBuilder::callBits(const BitsTile &tile, ArrayRef<Value> arguments) {
+void TileBuilder::callBlockQuantized(const BlockQuantizedMicrokernel &tile,
+                                     ArrayRef<Value> arguments) {
   callByName(b, module, tile.symbol(), arguments);
 }
 
-void TileBuilder::callTile(Tile form, Value tile, ArrayRef<Value> arguments) {
-  form.matrices = tiles.matrices;
+void TileBuilder::callMicrokernel(Microkernel form, Value tile, ArrayRef<Value> arguments) {
+  form.amx = tiles.amx;
   auto call = [&](int64_t rows) {
     form.rows = rows;
-    cpu::callTile(b, module, form, arguments);
+    cpu::callMicrokernel(b, module, form, arguments);
   };
   if (allTall() || tiles.filled)
     return call(tiles.tileRows);

@@ -1,9 +1,9 @@
-// What kernels made of tiles (Tile.h) have in common: a function on buffers in the place of one on
-// tensors, loops, addresses, calls of tiles, and the packing of operands.
+// What kernels made of microkernels (Microkernel.h) have in common: a function on buffers in the
+// place of one on tensors, loops, addresses, calls of tiles, and the packing of operands.
 #pragma once
 
+#include "Microkernel.h"
 #include "Panels.h"
-#include "Tile.h"
 
 #include "gantry/Linalg/Elements.h"
 #include "gantry/Linalg/Emitter.h"
@@ -11,9 +11,9 @@
 
 namespace gantry::cpu {
 
-/// Calls a tile; it is declared in the module of the kernels when it is first asked for.
-void callTile(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module, const Tile &tile,
-              llvm::ArrayRef<mlir::Value> arguments);
+/// Calls a microkernel; it is declared in the module of the kernels when it is first asked for.
+void callMicrokernel(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module, const Microkernel &tile,
+                     llvm::ArrayRef<mlir::Value> arguments);
 
 class TileBuilder {
 public:
@@ -80,10 +80,10 @@ protected:
   /// First tile of a chunk of `chunks`.
   Value firstTileOf(Value chunk, int64_t chunks);
 
-  /// Calls the tile like `form` of as many rows as `tile` has.
-  void callTile(Tile form, Value tile, llvm::ArrayRef<Value> arguments);
+  /// Calls the microkernel like `form` of as many rows as `tile` has.
+  void callMicrokernel(Microkernel form, Value tile, llvm::ArrayRef<Value> arguments);
 
-  void callBits(const BitsTile &tile, llvm::ArrayRef<Value> arguments);
+  void callBlockQuantized(const BlockQuantizedMicrokernel &tile, llvm::ArrayRef<Value> arguments);
 
   /// Where a matrix of `rows` begins for these indices of the batch, in elements.
   Value offsetOf(const DirectRows &rows, mlir::ValueRange batch);

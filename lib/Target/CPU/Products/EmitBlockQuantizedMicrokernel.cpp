@@ -1,9 +1,9 @@
-// A tile of few bits (BitsTile.h) is cut into pieces of some vectors of columns, whose sums, scales
-// and words fit the registers. A word has the same terms of all its columns at one place, so that
-// one shift takes them out of a vector of words. With AVX-512 numbers of up to four bits are looked
-// up as f32 in a register, zero point and all.
+// A microkernel of block-quantised weights (BlockQuantizedMicrokernel.h) is cut into pieces of some
+// vectors of columns, whose sums, scales and words fit the registers. A word has the same terms of
+// all its columns at one place, so that one shift takes them out of a vector of words. With AVX-512
+// numbers of up to four bits are looked up as f32 in a register, zero point and all.
 
-#include "BitsTile.h"
+#include "BlockQuantizedMicrokernel.h"
 #include "Machine.h"
 #include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 
@@ -18,14 +18,14 @@ using namespace gantry::cpu;
 static constexpr llvm::StringLiteral kPrefix = "gantry_bits_";
 static constexpr int64_t kUnitBytes = 4, kMostLanes = 16;
 
-std::string BitsTile::symbol() const {
+std::string BlockQuantizedMicrokernel::symbol() const {
   return (kPrefix + llvm::Twine(bits) + "_" + llvm::Twine(block) + "_" + llvm::Twine(zero + 1) +
           "_" + llvm::Twine(rows) + "x" + llvm::Twine(width))
       .str();
 }
 
-std::optional<BitsTile> BitsTile::of(llvm::StringRef symbol) {
-  BitsTile tile{};
+std::optional<BlockQuantizedMicrokernel> BlockQuantizedMicrokernel::of(llvm::StringRef symbol) {
+  BlockQuantizedMicrokernel tile{};
   if (!symbol.consume_front(kPrefix) || symbol.consumeInteger(10, tile.bits) ||
       !symbol.consume_front("_") || symbol.consumeInteger(10, tile.block) ||
       !symbol.consume_front("_") || symbol.consumeInteger(10, tile.zero) ||
@@ -37,9 +37,10 @@ std::optional<BitsTile> BitsTile::of(llvm::StringRef symbol) {
 }
 
 namespace {
-class BitsEmitter {
+class BlockQuantizedEmitter {
 public:
-  BitsEmitter(llvm::Function &function, const BitsTile &tile, const Registers &registers)
+  BlockQuantizedEmitter(llvm::Function &function, const BlockQuantizedMicrokernel &tile,
+                        const Registers &registers)
       : function(function), tile(tile), registers(registers), b(function.getContext()),
         lanes(std::min(registers.bytes / kUnitBytes, kMostLanes)),
         form{tile.bits, tile.block, 0, tile.zero}, termsOfWord(form.numbersOfWord()),
@@ -64,7 +65,7 @@ private:
   llvm::BasicBlock *block(const char *name) {
     return llvm::BasicBlock::Create(b.getContext(), name, &function);
   }
-  Value *argument(BitsTile::Argument which) { return function.getArg(which); }
+  Value *argument(BlockQuantizedMicrokernel::Argument which) { return function.getArg(which); }
   Value *number(int64_t value) { return b.getInt64(uint64_t(value)); }
   Value *splat(Value *value) { return b.CreateVectorSplat(unsigned(lanes), value); }
 
@@ -75,14 +76,15 @@ private:
   bool fits() const { return (tile.rows + (hasZeros() ? 3 : 2)) * vectors + 3 <= registers.count; }
 
   /// Of the columns of this piece in row `row` of a table of 32-bit elements.
-  Value *place(BitsTile::Argument base, Value *row, int64_t v) {
+  Value *place(BlockQuantizedMicrokernel::Argument base, Value *row, int64_t v) {
     Value *element = b.CreateAdd(b.CreateMul(row, number(tile.width)), number(column + v * lanes));
     Value *address = b.CreateAdd(argument(base), b.CreateMul(element, number(kUnitBytes)));
     return b.CreateIntToPtr(address, b.getPtrTy());
   }
   llvm::Align alignment() const { return llvm::Align(lanes * kUnitBytes); }
   Value *load(llvm::Type *vector, Value *row, int64_t v) {
-    return b.CreateAlignedLoad(vector, place(BitsTile::panel, row, v), alignment());
+    return b.CreateAlignedLoad(vector, place(BlockQuantizedMicrokernel::panel, row, v),
+                               alignment());
   }
 
   /// for (at = first; at < end; at = body(at)), carrying `values`.
@@ -177,14 +179,16 @@ private:
     for (int64_t v = 0; v < vectors; ++v)
       weights.push_back(weight(words[v], v, isLast));
     if (tile.rows == 0) {
-      Value *row = b.CreateSub(term, argument(BitsTile::first));
+      Value *row = b.CreateSub(term, argument(BlockQuantizedMicrokernel::first));
       for (int64_t v = 0; v < vectors; ++v)
-        b.CreateAlignedStore(weights[v], place(BitsTile::out, row, v), alignment());
+        b.CreateAlignedStore(weights[v], place(BlockQuantizedMicrokernel::out, row, v),
+                             alignment());
     }
     for (int64_t r = 0; r < tile.rows; ++r) {
-      Value *row = b.CreateMul(argument(BitsTile::leftStride), number(r));
+      Value *row = b.CreateMul(argument(BlockQuantizedMicrokernel::leftStride), number(r));
       Value *at = b.CreateMul(b.CreateAdd(row, term), number(kUnitBytes));
-      Value *address = b.CreateIntToPtr(b.CreateAdd(argument(BitsTile::left), at), b.getPtrTy());
+      Value *address = b.CreateIntToPtr(b.CreateAdd(argument(BlockQuantizedMicrokernel::left), at),
+                                        b.getPtrTy());
       Value *factor = splat(b.CreateAlignedLoad(b.getFloatTy(), address, llvm::Align(kUnitBytes)));
       for (int64_t v = 0; v < vectors; ++v) {
         Value *&sum = sums[r * vectors + v];
@@ -237,17 +241,17 @@ private:
 
   void emitPiece() {
     Values sums(tile.rows * vectors, llvm::Constant::getNullValue(floats));
-    Value *end = argument(BitsTile::end);
-    loop(argument(BitsTile::first), end, sums,
+    Value *end = argument(BlockQuantizedMicrokernel::end);
+    loop(argument(BlockQuantizedMicrokernel::first), end, sums,
          [&](Value *term) { return stepBlock(term, end, sums); });
     for (int64_t r = 0; r < tile.rows; ++r)
       for (int64_t v = 0; v < vectors; ++v)
-        b.CreateAlignedStore(sums[r * vectors + v], place(BitsTile::out, number(r), v),
-                             alignment());
+        b.CreateAlignedStore(sums[r * vectors + v],
+                             place(BlockQuantizedMicrokernel::out, number(r), v), alignment());
   }
 
   llvm::Function &function;
-  const BitsTile &tile;
+  const BlockQuantizedMicrokernel &tile;
   const Registers &registers;
   llvm::IRBuilder<> b;
   int64_t lanes;
@@ -259,7 +263,8 @@ private:
 };
 } // namespace
 
-void gantry::cpu::emitBitsTile(llvm::Function &function, const BitsTile &tile,
-                               const Registers &registers) {
-  BitsEmitter(function, tile, registers).emit();
+void gantry::cpu::emitBlockQuantizedMicrokernel(llvm::Function &function,
+                                                const BlockQuantizedMicrokernel &tile,
+                                                const Registers &registers) {
+  BlockQuantizedEmitter(function, tile, registers).emit();
 }

@@ -2,9 +2,9 @@
 // columns with fewer or shorter registers. A piece is a loop over the terms that carries its sums
 // as values; LLVM has nothing to decide but the order of instructions.
 
-#include "EmitTile.h"
+#include "EmitMicrokernel.h"
 
-#include "BitsTile.h"
+#include "BlockQuantizedMicrokernel.h"
 #include "Convolutions/Dot.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVector.h"
@@ -16,40 +16,41 @@
 using namespace gantry;
 using namespace gantry::cpu;
 
-static constexpr llvm::StringLiteral kPrefix = "gantry_tile_", kMatricesPrefix = "gantry_matrices_";
+static constexpr llvm::StringLiteral kPrefix = "gantry_tile_", kAMXPrefix = "gantry_matrices_";
 /// Of a sum, and of the groups that are read for it.
 static constexpr int64_t kUnitBytes = 4, kLineBytes = 64;
 
-llvm::StringRef gantry::cpu::nameOf(Factors factors) {
-  switch (factors) {
-  case Factors::f32:
+llvm::StringRef gantry::cpu::nameOf(OperandPrecision precision) {
+  switch (precision) {
+  case OperandPrecision::f32:
     return "f32";
-  case Factors::bf16:
+  case OperandPrecision::bf16:
     return "bf16";
-  case Factors::f16:
+  case OperandPrecision::f16:
     return "f16";
-  case Factors::bytes:
+  case OperandPrecision::int8:
     return "bytes";
   }
-  llvm_unreachable("no other factors");
+  llvm_unreachable("no other precision");
 }
 
-std::string Tile::symbol() const {
-  return ((matrices ? kMatricesPrefix : kPrefix) + nameOf(factors) + "_" + llvm::Twine(rows) + "x" +
+std::string Microkernel::symbol() const {
+  return ((amx ? kAMXPrefix : kPrefix) + nameOf(precision) + "_" + llvm::Twine(rows) + "x" +
           llvm::Twine(width) + "_" + llvm::Twine(ahead))
              .str() +
-         (storesIntoMatrix() ? ("_" + llvm::Twine(columns) + "of" + llvm::Twine(stride)).str()
+         (storesIntoResult() ? ("_" + llvm::Twine(columns) + "of" + llvm::Twine(stride)).str()
                              : "");
 }
 
-std::optional<Tile> Tile::of(llvm::StringRef symbol) {
-  const bool matrices = symbol.consume_front(kMatricesPrefix);
-  if (!matrices && !symbol.consume_front(kPrefix))
+std::optional<Microkernel> Microkernel::of(llvm::StringRef symbol) {
+  const bool amx = symbol.consume_front(kAMXPrefix);
+  if (!amx && !symbol.consume_front(kPrefix))
     return std::nullopt;
   auto [name, sizes] = symbol.split('_');
-  for (Factors factors : {Factors::f32, Factors::bf16, Factors::f16, Factors::bytes}) {
-    Tile tile{factors, 0, 0, 0, matrices};
-    if (name == nameOf(factors) && !sizes.consumeInteger(10, tile.rows) &&
+  for (OperandPrecision precision : {OperandPrecision::f32, OperandPrecision::bf16,
+                                     OperandPrecision::f16, OperandPrecision::int8}) {
+    Microkernel tile{precision, 0, 0, 0, amx};
+    if (name == nameOf(precision) && !sizes.consumeInteger(10, tile.rows) &&
         sizes.consume_front("x") && !sizes.consumeInteger(10, tile.width) &&
         sizes.consume_front("_") && !sizes.consumeInteger(10, tile.ahead) &&
         (sizes.empty() ||
@@ -67,21 +68,22 @@ struct Piece {
   int64_t column, vectors; ///< from a column on
 };
 
-class TileEmitter {
+class MicrokernelEmitter {
 public:
-  TileEmitter(llvm::Function &function, const Tile &tile, const Registers &registers)
+  MicrokernelEmitter(llvm::Function &function, const Microkernel &tile, const Registers &registers)
       : function(function), tile(tile), registers(registers), b(function.getContext()),
-        lanes(std::min(registers.bytes / kUnitBytes, kColumnUnit)), group(groupOf(tile.factors)),
-        parts(tile.factors == Factors::bf16 && !registers.dotBF16 ? group : 1),
+        lanes(std::min(registers.bytes / kUnitBytes, kColumnUnit)),
+        group(packingFactorOf(tile.precision)),
+        parts(tile.precision == OperandPrecision::bf16 && !registers.dotBF16 ? group : 1),
         element(b.getFloatTy()), unit(b.getFloatTy()), panelUnit(b.getFloatTy()),
         vector(llvm::FixedVectorType::get(b.getFloatTy(), unsigned(lanes))) {
-    if (tile.factors == Factors::bf16) {
+    if (tile.precision == OperandPrecision::bf16) {
       element = b.getInt16Ty();
       unit = panelUnit = b.getInt32Ty();
     }
-    if (tile.factors == Factors::f16)
+    if (tile.precision == OperandPrecision::f16)
       panelUnit = b.getHalfTy();
-    if (tile.factors == Factors::bytes) {
+    if (tile.precision == OperandPrecision::int8) {
       element = b.getInt8Ty();
       unit = panelUnit = b.getInt32Ty();
       vector = llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(lanes));
@@ -105,14 +107,14 @@ private:
   llvm::BasicBlock *block(const char *name) {
     return llvm::BasicBlock::Create(b.getContext(), name, &function);
   }
-  llvm::Value *argument(Tile::Argument which) { return function.getArg(which); }
+  llvm::Value *argument(Microkernel::Argument which) { return function.getArg(which); }
 
   /// Sums, the vectors of a step and what holds a group of the left side are in registers at the
   /// same time; where groups come apart, so are they and their parts, some of the next step
   /// already.
   bool fits(int64_t rows, int64_t vectors) const {
     // Words of bytes come apart in no order: the parts of all rows may be there at once.
-    if (tile.factors == Factors::bytes && !registers.mostByteLanes)
+    if (tile.precision == OperandPrecision::int8 && !registers.mostByteLanes)
       return rows * (vectors + 2) + registersOfBytes(vectors, registers) <= registers.count;
     int64_t held = parts == 1 ? vectors + 1 : (parts + 1) * (vectors + 1) + 4;
     return rows * vectors + held <= registers.count;
@@ -151,21 +153,21 @@ private:
 
   /// Where the sums of a piece are, row by row.
   Values places(const Piece &piece) {
-    const int64_t stride = tile.storesIntoMatrix() ? tile.stride : tile.width;
+    const int64_t stride = tile.storesIntoResult() ? tile.stride : tile.width;
     Values places;
     for (int64_t r = 0; r < piece.rows; ++r)
       for (int64_t v = 0; v < piece.vectors; ++v)
         places.push_back(
-            at(argument(Tile::sums), (piece.row + r) * stride + piece.column + v * lanes));
+            at(argument(Microkernel::sums), (piece.row + r) * stride + piece.column + v * lanes));
     return places;
   }
 
   /// What is there already, or zeros.
   Values start(const Values &places) {
-    if (tile.storesIntoMatrix())
+    if (tile.storesIntoResult())
       return Values(places.size(), llvm::Constant::getNullValue(vector));
     llvm::BasicBlock *from = b.GetInsertBlock(), *load = block("load"), *join = block("start");
-    llvm::Value *goesOn = b.CreateICmpNE(argument(Tile::accumulate), b.getInt64(0));
+    llvm::Value *goesOn = b.CreateICmpNE(argument(Microkernel::accumulate), b.getInt64(0));
     b.CreateCondBr(goesOn, load, join);
     b.SetInsertPoint(load);
     Values loaded;
@@ -184,12 +186,12 @@ private:
   }
 
   llvm::Value *multiplyAdd(llvm::Value *x, llvm::Value *y, llvm::Value *sum) {
-    if (tile.factors == Factors::bf16 && registers.dotBF16) {
+    if (tile.precision == OperandPrecision::bf16 && registers.dotBF16) {
       auto *pairs = llvm::FixedVectorType::get(b.getBFloatTy(), unsigned(lanes * group));
       return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {},
                                {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
     }
-    if (tile.factors == Factors::bytes)
+    if (tile.precision == OperandPrecision::int8)
       return callDot(b, x, y, sum);
     if (registers.fma)
       return b.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {x, y, sum});
@@ -211,21 +213,21 @@ private:
     auto *groups = llvm::FixedVectorType::get(panelUnit, unsigned(lanes));
     llvm::Value *loaded =
         b.CreateAlignedLoad(groups, b.CreateConstInBoundsGEP1_64(panelUnit, panel, first),
-                            alignmentOf(panelBytesOf(tile.factors) * group));
-    return tile.factors == Factors::f16 ? b.CreateFPExt(loaded, vector) : loaded;
+                            alignmentOf(panelBytesOf(tile.precision) * group));
+    return tile.precision == OperandPrecision::f16 ? b.CreateFPExt(loaded, vector) : loaded;
   }
 
   /// A group of the left side. Of the last one there are only some: the others are zeros, and not
   /// read.
   llvm::Value *loadGroup(llvm::Value *place, llvm::Value *live) {
     if (!live)
-      return b.CreateAlignedLoad(unit, place, llvm::Align(leftBytesOf(tile.factors)));
+      return b.CreateAlignedLoad(unit, place, llvm::Align(leftBytesOf(tile.precision)));
     auto *elements = llvm::FixedVectorType::get(element, unsigned(group));
     auto *numbers = llvm::FixedVectorType::get(b.getInt64Ty(), unsigned(group));
     llvm::Value *mask =
         b.CreateICmpULT(b.CreateStepVector(numbers), b.CreateVectorSplat(unsigned(group), live));
     llvm::Value *loaded =
-        b.CreateMaskedLoad(elements, place, llvm::Align(leftBytesOf(tile.factors)), mask,
+        b.CreateMaskedLoad(elements, place, llvm::Align(leftBytesOf(tile.precision)), mask,
                            llvm::Constant::getNullValue(elements));
     return b.CreateBitCast(loaded, unit);
   }
@@ -237,7 +239,7 @@ private:
     for (int64_t v = 0; v < piece.vectors; ++v)
       columns.push_back(partsOf(loadColumns(panel, index * tile.width + piece.column + v * lanes)));
     for (int64_t r = 0; r < piece.rows; ++r) {
-      llvm::Value *row = b.CreateMul(argument(Tile::leftStride), b.getInt64(piece.row + r));
+      llvm::Value *row = b.CreateMul(argument(Microkernel::leftStride), b.getInt64(piece.row + r));
       llvm::Value *place = b.CreateInBoundsGEP(element, left, row);
       llvm::Value *loaded = loadGroup(b.CreateConstInBoundsGEP1_64(unit, place, index), live);
       Values factors = partsOf(b.CreateVectorSplat(unsigned(lanes), loaded));
@@ -254,7 +256,8 @@ private:
       return;
     // Lines of kTermUnit groups.
     llvm::Value *first = b.CreateMul(index, b.getInt64(lines * kLineBytes / kTermUnit));
-    llvm::Value *place = b.CreateIntToPtr(b.CreateAdd(argument(Tile::next), first), b.getPtrTy());
+    llvm::Value *place =
+        b.CreateIntToPtr(b.CreateAdd(argument(Microkernel::next), first), b.getPtrTy());
     // Into the nearest cache: asked for in the second one (prefetcht1), Zen 4 leaves what lies on a
     // page that it has no address of to the loads, and products run 4 % slower than unasked.
     for (int64_t line = 0; line < lines; ++line)
@@ -277,10 +280,10 @@ private:
       carried.push_back(phi);
     }
     next = carried;
-    llvm::Value *left =
-        b.CreateInBoundsGEP(unit, b.CreateIntToPtr(argument(Tile::left), b.getPtrTy()), index);
+    llvm::Value *left = b.CreateInBoundsGEP(
+        unit, b.CreateIntToPtr(argument(Microkernel::left), b.getPtrTy()), index);
     llvm::Value *panel =
-        b.CreateInBoundsGEP(panelUnit, b.CreateIntToPtr(argument(Tile::panel), b.getPtrTy()),
+        b.CreateInBoundsGEP(panelUnit, b.CreateIntToPtr(argument(Microkernel::panel), b.getPtrTy()),
                             b.CreateMul(index, b.getInt64(tile.width)));
     for (int64_t i = 0; i < atOnce; ++i)
       step(piece, left, panel, i, live, next);
@@ -302,14 +305,14 @@ private:
 
   void emitPiece(const Piece &piece, int64_t lines) {
     Values places = this->places(piece), sums = start(places);
-    llvm::Value *terms = argument(Tile::terms), *full = terms;
+    llvm::Value *terms = argument(Microkernel::terms), *full = terms;
     if (group > 1)
       full = b.CreateUDiv(terms, b.getInt64(group));
     llvm::Value *most = b.CreateAnd(full, b.getInt64(-kTermUnit));
     loop(piece, b.getInt64(0), most, kTermUnit, lines, nullptr, sums);
     loop(piece, most, full, 1, 0, nullptr, sums);
     // Of bytes all groups are full.
-    if (group > 1 && tile.factors != Factors::bytes) {
+    if (group > 1 && tile.precision != OperandPrecision::int8) {
       llvm::Value *live = b.CreateURem(terms, b.getInt64(group));
       llvm::Value *all = b.CreateUDiv(b.CreateAdd(terms, b.getInt64(group - 1)), b.getInt64(group));
       loop(piece, full, all, 1, 0, live, sums);
@@ -320,7 +323,7 @@ private:
   void store(const Piece &piece, const Values &places, const Values &sums) {
     for (auto [i, place, sum] : llvm::enumerate(places, sums)) {
       int64_t column = piece.column + int64_t(i) % piece.vectors * lanes;
-      if (!tile.storesIntoMatrix())
+      if (!tile.storesIntoResult())
         b.CreateAlignedStore(sum, place, alignment());
       else if (column + lanes <= tile.columns)
         b.CreateAlignedStore(sum, place, llvm::Align(kUnitBytes));
@@ -353,7 +356,7 @@ private:
   }
 
   llvm::Function &function;
-  const Tile &tile;
+  const Microkernel &tile;
   const Registers &registers;
   llvm::IRBuilder<> b;
   int64_t lanes;
@@ -366,23 +369,24 @@ private:
 };
 } // namespace
 
-void gantry::cpu::defineTiles(llvm::Module &module, const Registers &registers) {
+void gantry::cpu::defineMicrokernels(llvm::Module &module, const Registers &registers) {
   for (llvm::Function &function : module)
-    if (auto bits = BitsTile::of(function.getName()); bits && function.isDeclaration()) {
-      emitBitsTile(function, *bits, registers);
+    if (auto bits = BlockQuantizedMicrokernel::of(function.getName());
+        bits && function.isDeclaration()) {
+      emitBlockQuantizedMicrokernel(function, *bits, registers);
       function.setVisibility(llvm::GlobalValue::HiddenVisibility);
-    } else if (std::optional<Tile> tile = Tile::of(function.getName());
+    } else if (std::optional<Microkernel> tile = Microkernel::of(function.getName());
                tile && function.isDeclaration()) {
-      if (multipliesMatrices(*tile, registers))
-        emitMatrixTile(function, *tile);
+      if (usesAMX(*tile, registers))
+        emitAMXMicrokernel(function, *tile);
       else
-        TileEmitter(function, *tile, registers).emit();
+        MicrokernelEmitter(function, *tile, registers).emit();
       function.setVisibility(llvm::GlobalValue::HiddenVisibility);
     }
 }
 
-void gantry::cpu::hideTiles(llvm::Module &module) {
+void gantry::cpu::hideMicrokernels(llvm::Module &module) {
   for (llvm::Function &function : module)
-    if (Tile::of(function.getName()) || BitsTile::of(function.getName()))
+    if (Microkernel::of(function.getName()) || BlockQuantizedMicrokernel::of(function.getName()))
       function.setVisibility(llvm::GlobalValue::HiddenVisibility);
 }

@@ -1,8 +1,9 @@
-// The innermost part of products: a tile of sums, rows of one operand by the columns of a panel.
+// The microkernel of products (GEMM): a tile of sums, rows of one operand by the columns of a
+// panel.
 //
 // It is a function that the kernels of a plan share, called by name; what it does is the same for
-// every processor, how is decided when code is made for one (EmitTile.h). For each row r < rows and
-// each column c < width
+// every processor, how is decided when code is made for one (EmitMicrokernel.h). For each row r <
+// rows and each column c < width
 //
 //   sums[r * width + c] (+)= left[r * leftStride + k] * panel[k * width + c]   for k = 0, 1, ... <
 //   terms
@@ -32,45 +33,45 @@ struct Registers; // Machine.h
 namespace gantry::cpu {
 
 /// What is multiplied. Sums have 32 bits.
-enum class Factors : uint8_t {
+enum class OperandPrecision : uint8_t {
   f32,
   /// Pairs (a0, a1) and (b0, b1), the odd ones first: fma(a0, b0, fma(a1, b1, sum)), as AVX512-BF16
   /// has it. There, subnormal factors count as zeros, and so do subnormal sums. Where matrices are
-  /// multiplied (EmitMatrixTile.cpp), sixteen pairs are summed up before they are added.
+  /// multiplied (EmitAMXMicrokernel.cpp), sixteen pairs are summed up before they are added.
   bf16,
   f16, ///< of the panel; the left ones are f32
   /// Unsigned ones on the left by signed ones, four terms to a group; sums are i32.
-  bytes,
+  int8,
 };
 /// Bytes of a factor.
-constexpr int64_t leftBytesOf(Factors factors) {
-  return factors == Factors::bytes ? 1 : factors == Factors::bf16 ? 2 : 4;
+constexpr int64_t leftBytesOf(OperandPrecision precision) {
+  return precision == OperandPrecision::int8 ? 1 : precision == OperandPrecision::bf16 ? 2 : 4;
 }
-constexpr int64_t panelBytesOf(Factors factors) {
-  return factors == Factors::bytes ? 1 : factors == Factors::f32 ? 4 : 2;
+constexpr int64_t panelBytesOf(OperandPrecision precision) {
+  return precision == OperandPrecision::int8 ? 1 : precision == OperandPrecision::f32 ? 4 : 2;
 }
 /// Terms of a group.
-constexpr int64_t groupOf(Factors factors) {
-  return factors == Factors::bytes ? 4 : factors == Factors::bf16 ? 2 : 1;
+constexpr int64_t packingFactorOf(OperandPrecision precision) {
+  return precision == OperandPrecision::int8 ? 4 : precision == OperandPrecision::bf16 ? 2 : 1;
 }
 /// "bf16"
-llvm::StringRef nameOf(Factors factors);
+llvm::StringRef nameOf(OperandPrecision precision);
 
-/// Whether a processor multiplies matrices of them (AMX). All that a plan multiplies in tiles is
+/// Whether a processor has AMX for them. All that a plan multiplies in tiles is
 /// cut for it then, or nothing: sums have one order, whatever kernel they are in.
-bool multipliesMatrices(Factors factors, const Registers &registers);
+bool usesAMX(OperandPrecision precision, const Registers &registers);
 
-struct Tile {
-  Factors factors;
+struct Microkernel {
+  OperandPrecision precision;
   int64_t rows;
-  int64_t width;         ///< columns of the panel, a multiple of kColumnUnit
-  int64_t ahead;         ///< cache lines of `next` for each kTermUnit groups of terms
-  bool matrices = false; ///< cut for processors that multiply matrices (EmitMatrixTile.cpp)
+  int64_t width;    ///< columns of the panel, a multiple of kColumnUnit
+  int64_t ahead;    ///< cache lines of `next` for each kTermUnit groups of terms
+  bool amx = false; ///< cut for processors that multiply matrices (EmitAMXMicrokernel.cpp)
   /// Of tiles whose sums are a part of a matrix: how many of the columns are stored, and elements
   /// from one row to the next. Such a tile begins with zero.
   int64_t columns = 0, stride = 0;
 
-  bool storesIntoMatrix() const { return stride != 0; }
+  bool storesIntoResult() const { return stride != 0; }
 
   /// The arguments, all of them numbers of 64 bits; strides are in elements, the others but `terms`
   /// and `accumulate` addresses.
@@ -78,7 +79,7 @@ struct Tile {
 
   std::string symbol() const;
   /// The tile of that name; nothing for other functions.
-  static std::optional<Tile> of(llvm::StringRef symbol);
+  static std::optional<Microkernel> of(llvm::StringRef symbol);
 };
 
 /// Panels are as wide as some of these.
@@ -93,8 +94,8 @@ constexpr int64_t mostRows(int64_t width) { return width > 48 ? 6 : 9; }
 
 /// Rows of a matrix register (AMX), and groups of terms that it has of each row of the left
 /// operand.
-inline constexpr int64_t kMatrixRows = 16, kMatrixGroups = 16;
+inline constexpr int64_t kAMXRows = 16, kAMXGroups = 16;
 /// Two matrices of rows by two or three of columns are multiplied with what registers hold already.
-inline constexpr int64_t kMostMatrixTileRows = 2 * kMatrixRows;
+inline constexpr int64_t kMostAMXRows = 2 * kAMXRows;
 
 } // namespace gantry::cpu

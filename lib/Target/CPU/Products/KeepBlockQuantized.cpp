@@ -26,7 +26,7 @@ using namespace mlir;
 using namespace gantry;
 
 namespace gantry {
-#define GEN_PASS_DEF_KEEPFEWBITSPASS
+#define GEN_PASS_DEF_KEEPBLOCKQUANTIZEDPASS
 #include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
@@ -445,8 +445,8 @@ static bool isMade(Value weights) {
 }
 
 namespace {
-struct KeepFewBits : gantry::impl::KeepFewBitsPassBase<KeepFewBits> {
-  using KeepFewBitsPassBase::KeepFewBitsPassBase;
+struct KeepBlockQuantized : gantry::impl::KeepBlockQuantizedPassBase<KeepBlockQuantized> {
+  using KeepBlockQuantizedPassBase::KeepBlockQuantizedPassBase;
 
   void runOnOperation() override {
     const TargetMap targets(getOperation());

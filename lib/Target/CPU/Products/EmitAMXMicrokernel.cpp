@@ -1,4 +1,4 @@
-// Tiles (Tile.h) for processors that multiply matrices (AMX).
+// Microkernels (Microkernel.h) for processors that multiply matrices (AMX).
 //
 // A register of it holds 16 rows of 64 bytes, and there are eight. A piece of a tile is one or two
 // matrices of 16 rows by some of 16 columns, whose sums stay in registers; a step multiplies 16
@@ -12,7 +12,7 @@
 // together; subnormal numbers count as zeros. So a sum depends on its terms alone, as long as they
 // come in blocks of whole steps.
 
-#include "EmitTile.h"
+#include "EmitMicrokernel.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Intrinsics.h"
@@ -28,23 +28,23 @@ static constexpr int64_t kRegisters = 8, kLeftOfOne = 5, kMostSumsOfTwo = 6;
 /// Of a row of a register, of a sum, and of a group of terms.
 static constexpr int64_t kRowBytes = 64, kUnitBytes = 4;
 
-bool gantry::cpu::multipliesMatrices(Factors factors, const Registers &registers) {
-  return factors == Factors::bf16    ? registers.matricesBF16
-         : factors == Factors::bytes ? registers.matricesBytes
-                                     : false;
+bool gantry::cpu::usesAMX(OperandPrecision precision, const Registers &registers) {
+  return precision == OperandPrecision::bf16   ? registers.amxBF16
+         : precision == OperandPrecision::int8 ? registers.amxInt8
+                                               : false;
 }
 
-bool gantry::cpu::multipliesMatrices(const Tile &tile, const Registers &registers) {
-  return tile.matrices && multipliesMatrices(tile.factors, registers);
+bool gantry::cpu::usesAMX(const Microkernel &tile, const Registers &registers) {
+  return tile.amx && usesAMX(tile.precision, registers);
 }
 
-void gantry::cpu::configureMatrices(llvm::IRBuilder<> &b, int64_t rows) {
+void gantry::cpu::configureAMX(llvm::IRBuilder<> &b, int64_t rows) {
   // Palette 1; bytes of a row from byte 16 on, rows from byte 48 on.
   llvm::SmallVector<uint8_t, kRowBytes> bytes(kRowBytes, 0);
   bytes[0] = 1;
   for (int64_t i = 0; i < kRegisters; ++i) {
     bytes[16 + 2 * i] = kRowBytes;
-    bytes[48 + i] = uint8_t(i <= kLeftOfOne ? std::min(rows, kMatrixRows) : kMatrixRows);
+    bytes[48 + i] = uint8_t(i <= kLeftOfOne ? std::min(rows, kAMXRows) : kAMXRows);
   }
   llvm::Module &module = *b.GetInsertBlock()->getModule();
   auto *value = llvm::ConstantDataArray::get(b.getContext(), bytes);
@@ -54,32 +54,33 @@ void gantry::cpu::configureMatrices(llvm::IRBuilder<> &b, int64_t rows) {
   b.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {shape});
 }
 
-void gantry::cpu::releaseMatrices(llvm::IRBuilder<> &b) {
+void gantry::cpu::releaseAMX(llvm::IRBuilder<> &b) {
   b.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {});
 }
 
 namespace {
 /// Some columns of a tile, in matrices of 16.
 struct Piece {
-  int64_t column, matrices;
+  int64_t column, amxTiles;
 };
 
-class MatrixTileEmitter {
+class AMXEmitter {
 public:
   using Value = llvm::Value;
 
-  MatrixTileEmitter(llvm::Function &function, const Tile &tile)
+  AMXEmitter(llvm::Function &function, const Microkernel &tile)
       : function(function), tile(tile), b(function.getContext()),
-        matricesOfRows(llvm::divideCeil(tile.rows, kMatrixRows)), group(groupOf(tile.factors)),
-        termsOfStep(kMatrixGroups * group) {}
+        amxTilesOfRows(llvm::divideCeil(tile.rows, kAMXRows)),
+        group(packingFactorOf(tile.precision)), termsOfStep(kAMXGroups * group) {}
 
   void emit() {
     b.SetInsertPoint(block("entry"));
-    rowBytes = b.CreateMul(argument(Tile::leftStride), b.getInt64(leftBytesOf(tile.factors)));
-    steps = b.CreateUDiv(argument(Tile::terms), b.getInt64(termsOfStep));
-    rest = b.CreateURem(argument(Tile::terms), b.getInt64(termsOfStep));
-    ownRows = buffer(matricesOfRows * kMatrixRows * kRowBytes);
-    ownPanel = buffer(kMatrixGroups * kMostSumsOfTwo * kRowBytes);
+    rowBytes =
+        b.CreateMul(argument(Microkernel::leftStride), b.getInt64(leftBytesOf(tile.precision)));
+    steps = b.CreateUDiv(argument(Microkernel::terms), b.getInt64(termsOfStep));
+    rest = b.CreateURem(argument(Microkernel::terms), b.getInt64(termsOfStep));
+    ownRows = buffer(amxTilesOfRows * kAMXRows * kRowBytes);
+    ownPanel = buffer(kAMXGroups * kMostSumsOfTwo * kRowBytes);
     // A piece after the other; the first one asks for what comes next.
     for (const Piece &piece : pieces())
       emitPiece(piece, piece.column == 0 ? tile.ahead : 0);
@@ -90,13 +91,15 @@ private:
   llvm::BasicBlock *block(const char *name) {
     return llvm::BasicBlock::Create(b.getContext(), name, &function);
   }
-  Value *argument(Tile::Argument which) { return function.getArg(which); }
+  Value *argument(Microkernel::Argument which) { return function.getArg(which); }
   Value *buffer(int64_t bytes) {
     auto *made = b.CreateAlloca(llvm::ArrayType::get(b.getInt8Ty(), uint64_t(bytes)));
     made->setAlignment(llvm::Align(kRowBytes));
     return made;
   }
-  Value *pointer(Tile::Argument which) { return b.CreateIntToPtr(argument(which), b.getPtrTy()); }
+  Value *pointer(Microkernel::Argument which) {
+    return b.CreateIntToPtr(argument(which), b.getPtrTy());
+  }
   Value *after(Value *place, Value *bytes) { return b.CreateGEP(b.getInt8Ty(), place, bytes); }
   Value *after(Value *place, int64_t bytes) {
     return b.CreateConstGEP1_64(b.getInt8Ty(), place, uint64_t(bytes));
@@ -104,7 +107,7 @@ private:
 
   llvm::SmallVector<Piece> pieces() const {
     const int64_t all = tile.width / kColumnUnit;
-    const int64_t most = matricesOfRows == 1 ? kLeftOfOne : kMostSumsOfTwo / matricesOfRows;
+    const int64_t most = amxTilesOfRows == 1 ? kLeftOfOne : kMostSumsOfTwo / amxTilesOfRows;
     const int64_t count = llvm::divideCeil(all, most);
     llvm::SmallVector<Piece> pieces;
     for (int64_t i = 0; i < count; ++i)
@@ -114,7 +117,7 @@ private:
 
   /// The row of the tile that a matrix of rows begins with: the last one ends with the tile.
   int64_t firstRow(int64_t matrix) const {
-    return std::max<int64_t>(0, std::min(matrix * kMatrixRows, tile.rows - kMatrixRows));
+    return std::max<int64_t>(0, std::min(matrix * kAMXRows, tile.rows - kAMXRows));
   }
   int64_t panelBytes() const { return tile.width * kUnitBytes; }
 
@@ -125,8 +128,8 @@ private:
     b.CreateIntrinsic(llvm::Intrinsic::x86_tileloadd64, {number(matrix), place, stride});
   }
   void multiplyAdd(int64_t sums, int64_t left, int64_t right) {
-    auto instruction = tile.factors == Factors::bf16 ? llvm::Intrinsic::x86_tdpbf16ps
-                                                     : llvm::Intrinsic::x86_tdpbusd;
+    auto instruction = tile.precision == OperandPrecision::bf16 ? llvm::Intrinsic::x86_tdpbf16ps
+                                                                : llvm::Intrinsic::x86_tdpbusd;
     b.CreateIntrinsic(instruction, {number(sums), number(left), number(right)});
   }
 
@@ -162,17 +165,17 @@ private:
   //===--- A piece ---------------------------------------------------------------------------===//
 
   void forSums(const Piece &piece, llvm::function_ref<void(int64_t, Value *)> body) {
-    for (int64_t r = 0; r < matricesOfRows; ++r)
-      for (int64_t c = 0; c < piece.matrices; ++c)
-        body(r * piece.matrices + c,
-             after(pointer(Tile::sums),
+    for (int64_t r = 0; r < amxTilesOfRows; ++r)
+      for (int64_t c = 0; c < piece.amxTiles; ++c)
+        body(r * piece.amxTiles + c,
+             after(pointer(Microkernel::sums),
                    (firstRow(r) * tile.width + piece.column + c * kColumnUnit) * kUnitBytes));
   }
 
   void emitPiece(const Piece &piece, int64_t lines) {
     Value *stride = b.getInt64(panelBytes());
     choose(
-        b.CreateICmpNE(argument(Tile::accumulate), b.getInt64(0)),
+        b.CreateICmpNE(argument(Microkernel::accumulate), b.getInt64(0)),
         [&] { forSums(piece, [&](int64_t sums, Value *place) { load(sums, place, stride); }); },
         [&] {
           forSums(piece, [&](int64_t sums, Value *) {
@@ -180,12 +183,12 @@ private:
           });
         });
     loop(steps, [&](Value *step) {
-      Value *left = after(pointer(Tile::left), b.CreateMul(step, b.getInt64(kRowBytes)));
+      Value *left = after(pointer(Microkernel::left), b.CreateMul(step, b.getInt64(kRowBytes)));
       multiply(
           piece,
           [&](int64_t r) { return after(left, b.CreateMul(rowBytes, b.getInt64(firstRow(r)))); },
           rowBytes, panelAt(piece, step), stride);
-      askFor(step, lines * kMatrixGroups / kTermUnit);
+      askFor(step, lines * kAMXGroups / kTermUnit);
     });
     choose(b.CreateICmpNE(rest, b.getInt64(0)), [&] { multiplyRest(piece); }, [] {});
     forSums(piece, [&](int64_t sums, Value *place) {
@@ -194,34 +197,34 @@ private:
   }
 
   Value *panelAt(const Piece &piece, Value *step) {
-    Value *bytes = b.CreateMul(step, b.getInt64(kMatrixGroups * panelBytes()));
-    return after(after(pointer(Tile::panel), bytes), piece.column * kUnitBytes);
+    Value *bytes = b.CreateMul(step, b.getInt64(kAMXGroups * panelBytes()));
+    return after(after(pointer(Microkernel::panel), bytes), piece.column * kUnitBytes);
   }
 
   /// One step of all sums. What is left of the registers holds all of the left side and, one after
   /// the other, the matrices of the panel; or one of each.
   void multiply(const Piece &piece, llvm::function_ref<Value *(int64_t)> rows, Value *rowStride,
                 Value *panel, Value *panelStride) {
-    const int64_t own = matricesOfRows * piece.matrices;
-    const int64_t left = matricesOfRows == 1 ? kLeftOfOne : own;
-    auto sums = [&](int64_t r, int64_t c) { return r * piece.matrices + c; };
+    const int64_t own = amxTilesOfRows * piece.amxTiles;
+    const int64_t left = amxTilesOfRows == 1 ? kLeftOfOne : own;
+    auto sums = [&](int64_t r, int64_t c) { return r * piece.amxTiles + c; };
     auto loadColumns = [&](int64_t matrix, int64_t c) {
       load(matrix, after(panel, c * kRowBytes), panelStride);
     };
-    if (kRegisters - left > matricesOfRows) {
-      const int64_t right = left + matricesOfRows, spare = kRegisters - right;
-      for (int64_t r = 0; r < matricesOfRows; ++r)
+    if (kRegisters - left > amxTilesOfRows) {
+      const int64_t right = left + amxTilesOfRows, spare = kRegisters - right;
+      for (int64_t r = 0; r < amxTilesOfRows; ++r)
         load(left + r, rows(r), rowStride);
-      for (int64_t c = 0; c < piece.matrices; ++c) {
+      for (int64_t c = 0; c < piece.amxTiles; ++c) {
         loadColumns(right + c % spare, c);
-        for (int64_t r = 0; r < matricesOfRows; ++r)
+        for (int64_t r = 0; r < amxTilesOfRows; ++r)
           multiplyAdd(sums(r, c), left + r, right + c % spare);
       }
       return;
     }
-    for (int64_t r = 0; r < matricesOfRows; ++r) {
+    for (int64_t r = 0; r < amxTilesOfRows; ++r) {
       load(left, rows(r), rowStride);
-      for (int64_t c = 0; c < piece.matrices; ++c) {
+      for (int64_t c = 0; c < piece.amxTiles; ++c) {
         loadColumns(left + 1, c);
         multiplyAdd(sums(r, c), left, left + 1);
       }
@@ -229,7 +232,8 @@ private:
   }
 
   void askFor(Value *step, int64_t lines) {
-    Value *place = after(pointer(Tile::next), b.CreateMul(step, b.getInt64(lines * kRowBytes)));
+    Value *place =
+        after(pointer(Microkernel::next), b.CreateMul(step, b.getInt64(lines * kRowBytes)));
     for (int64_t line = 0; line < lines; ++line)
       b.CreateIntrinsic(
           llvm::Intrinsic::prefetch, {b.getPtrTy()},
@@ -242,25 +246,25 @@ private:
     copyRows();
     copyPanel(piece);
     multiply(
-        piece, [&](int64_t r) { return after(ownRows, r * kMatrixRows * kRowBytes); },
-        b.getInt64(kRowBytes), ownPanel, b.getInt64(piece.matrices * kRowBytes));
+        piece, [&](int64_t r) { return after(ownRows, r * kAMXRows * kRowBytes); },
+        b.getInt64(kRowBytes), ownPanel, b.getInt64(piece.amxTiles * kRowBytes));
   }
 
   /// Nothing is read behind the last term of a row.
   void copyRows() {
-    const auto count = unsigned(kRowBytes / leftBytesOf(tile.factors));
+    const auto count = unsigned(kRowBytes / leftBytesOf(tile.precision));
     auto *elements =
-        llvm::FixedVectorType::get(b.getIntNTy(unsigned(8 * leftBytesOf(tile.factors))), count);
+        llvm::FixedVectorType::get(b.getIntNTy(unsigned(8 * leftBytesOf(tile.precision))), count);
     auto *numbers = llvm::FixedVectorType::get(b.getInt64Ty(), count);
     Value *live = b.CreateICmpULT(b.CreateStepVector(numbers), b.CreateVectorSplat(count, rest));
-    Value *left = after(pointer(Tile::left), b.CreateMul(steps, b.getInt64(kRowBytes)));
-    for (int64_t r = 0; r < matricesOfRows; ++r)
-      loop(b.getInt64(std::min(tile.rows, kMatrixRows)), [&](Value *row) {
+    Value *left = after(pointer(Microkernel::left), b.CreateMul(steps, b.getInt64(kRowBytes)));
+    for (int64_t r = 0; r < amxTilesOfRows; ++r)
+      loop(b.getInt64(std::min(tile.rows, kAMXRows)), [&](Value *row) {
         Value *from = b.CreateMul(rowBytes, b.CreateAdd(row, b.getInt64(firstRow(r))));
-        Value *loaded =
-            b.CreateMaskedLoad(elements, after(left, from), llvm::Align(leftBytesOf(tile.factors)),
-                               live, llvm::Constant::getNullValue(elements));
-        Value *to = after(after(ownRows, r * kMatrixRows * kRowBytes),
+        Value *loaded = b.CreateMaskedLoad(elements, after(left, from),
+                                           llvm::Align(leftBytesOf(tile.precision)), live,
+                                           llvm::Constant::getNullValue(elements));
+        Value *to = after(after(ownRows, r * kAMXRows * kRowBytes),
                           b.CreateMul(row, b.getInt64(kRowBytes)));
         b.CreateAlignedStore(loaded, to, llvm::Align(kRowBytes));
       });
@@ -271,12 +275,12 @@ private:
     auto *vector = llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(kColumnUnit));
     Value *groups = b.CreateUDiv(b.CreateAdd(rest, b.getInt64(group - 1)), b.getInt64(group));
     Value *panel = panelAt(piece, steps);
-    const int64_t bytes = piece.matrices * kRowBytes;
-    loop(b.getInt64(kMatrixGroups), [&](Value *g) {
+    const int64_t bytes = piece.amxTiles * kRowBytes;
+    loop(b.getInt64(kAMXGroups), [&](Value *g) {
       Value *isThere = b.CreateICmpULT(g, groups);
       Value *from = after(panel, b.CreateMul(g, b.getInt64(panelBytes())));
       Value *to = after(ownPanel, b.CreateMul(g, b.getInt64(bytes)));
-      for (int64_t c = 0; c < piece.matrices; ++c) {
+      for (int64_t c = 0; c < piece.amxTiles; ++c) {
         Value *mask = b.CreateVectorSplat(unsigned(kColumnUnit), isThere);
         Value *loaded =
             b.CreateMaskedLoad(vector, after(from, c * kRowBytes), llvm::Align(kUnitBytes), mask,
@@ -287,9 +291,9 @@ private:
   }
 
   llvm::Function &function;
-  const Tile &tile;
+  const Microkernel &tile;
   llvm::IRBuilder<> b;
-  int64_t matricesOfRows;
+  int64_t amxTilesOfRows;
   int64_t group;       ///< terms of a group
   int64_t termsOfStep; ///< terms that are multiplied at once
   Value *rowBytes = nullptr, *steps = nullptr, *rest = nullptr;
@@ -297,6 +301,6 @@ private:
 };
 } // namespace
 
-void gantry::cpu::emitMatrixTile(llvm::Function &function, const Tile &tile) {
-  MatrixTileEmitter(function, tile).emit();
+void gantry::cpu::emitAMXMicrokernel(llvm::Function &function, const Microkernel &tile) {
+  AMXEmitter(function, tile).emit();
 }

@@ -1,6 +1,7 @@
 // Rows of f32 by a panel of few bits an element: the innermost part of products whose weights stay
-// packed in memory (gantry.matmul_bits). As a tile (Tile.h), it is a function that kernels call by
-// name and each processor gives a body. For each row r < rows and each column c < width
+// packed in memory (gantry.matmul_bits). As other microkernels (Microkernel.h), it is a function
+// that kernels call by name and each processor gives a body. For each row r < rows and each column
+// c < width
 //
 //   out[r * width + c] = left[r * leftStride + k] * w(k, c)          for k = first, ..., end - 1
 //   w(k, c) = (q - zero) * scale of the block of k (Dialect/Gantry/IR/BlockQuantized.h)
@@ -25,7 +26,7 @@ struct Registers; // Machine.h
 
 namespace gantry::cpu {
 
-struct BitsTile {
+struct BlockQuantizedMicrokernel {
   int64_t bits;
   int64_t block; ///< terms that have a scale in common
   int64_t zero;  ///< the zero point of all weights; -1: of each block
@@ -36,14 +37,15 @@ struct BitsTile {
 
   std::string symbol() const;
   /// The tile of that name; nothing for other functions.
-  static std::optional<BitsTile> of(llvm::StringRef symbol);
+  static std::optional<BlockQuantizedMicrokernel> of(llvm::StringRef symbol);
 };
 
 /// More rows than that take weights that were unpacked for them: so many have room for their sums
 /// of two vectors in the registers of AVX-512, of one in those of AVX2, beside what unpacks.
-inline constexpr int64_t kMostBitsRows = 9;
+inline constexpr int64_t kMostBlockQuantizedRows = 9;
 
-/// Gives the tile that `function` declares its body.
-void emitBitsTile(llvm::Function &function, const BitsTile &tile, const Registers &registers);
+/// Gives the microkernel that `function` declares its body.
+void emitBlockQuantizedMicrokernel(llvm::Function &function, const BlockQuantizedMicrokernel &tile,
+                                   const Registers &registers);
 
 } // namespace gantry::cpu
