@@ -114,7 +114,7 @@ static bool isBatchOfMatrices(const Product &product, unsigned rank) {
     return loops.size() == 1 && loops.front() == loop;
   };
   return op.getNumLoops() == rank + 1 && isLoop(product.rows, rank - 2) &&
-         isLoop(product.columns, rank - 1) && isLoop(product.terms, rank) &&
+         isLoop(product.columns, rank - 1) && isLoop(product.k, rank) &&
          op.getMatchingIndexingMap(op.getDpsInitOperand(0)) ==
              AffineMap::getMultiDimIdentityMap(rank + 1, op.getContext()).getMajorSubMap(rank) &&
          isPlain(op, product.left) && isPlain(op, product.right);

@@ -220,7 +220,7 @@ static bool sortLoops(Product &product) {
   }
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
     if (kind == utils::IteratorType::reduction)
-      product.terms.push_back(loop);
+      product.k.push_back(loop);
   return true;
 }
 

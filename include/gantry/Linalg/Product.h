@@ -3,9 +3,10 @@
 //
 // A result is a product when it reads, through elementwise ops and reshapes, one reduction that
 // adds up x * y, x of one operand and y of another. The loops of that op are sorted by who uses
-// them: *rows* the left operand only, *columns* the right one only, *batch* both, and *terms* are
-// summed. So the result is a matrix of rows by columns for each index of the batch, whatever the
-// dimensions were, and who computes it in tiles needs no case for any op.
+// them: *rows* the left operand only, *columns* the right one only, *batch* both, and *k* are
+// summed: K, the reduction dimension. So the result is a matrix of rows by columns for each index
+// of the batch, whatever the dimensions were, and who computes it in tiles needs no case for any
+// op.
 #pragma once
 
 #include "gantry/Linalg/Elements.h"
@@ -25,7 +26,7 @@ struct Product {
   Side left, right;
   mlir::Operation *multiply, *add; ///< in the body
   // Loops of the op; those of one list are numbered together, the last one fastest.
-  llvm::SmallVector<unsigned> batch, rows, columns, terms;
+  llvm::SmallVector<unsigned> batch, rows, columns, k;
 
   llvm::SmallVector<int64_t> sizes(llvm::ArrayRef<unsigned> loops) const;
   int64_t count(llvm::ArrayRef<unsigned> loops) const;

@@ -101,7 +101,7 @@ void Blocks::emit() {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(kept);
     gathered = memref::AllocaOp::create(
-        b, MemRefType::get({cut.pixelsOfBlock * convolution.terms()}, b.getI32Type()),
+        b, MemRefType::get({cut.pixelsOfBlock * convolution.sizeK()}, b.getI32Type()),
         b.getI64IntegerAttr(64));
   }
   auto pixelsOf = [&](int64_t chunk) {
@@ -111,7 +111,7 @@ void Blocks::emit() {
   if (!convolution.hasBorder() ||
       !strip.make(cut.chunks, cut.parts, cut.panels * cut.bands.size(), pixelsOf))
     borders.emplace(b, convolution, image, runLength() * elementsOfWord(convolution));
-  forItems(convolution.pixels() * form.outputs * convolution.terms() / cut.items(),
+  forItems(convolution.pixels() * form.outputs * convolution.sizeK() / cut.items(),
            [&](Value panelItem, Value blockItem) { emitItem(panelItem, blockItem); });
 }
 
@@ -214,15 +214,15 @@ void Blocks::emitAMX(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, int64
     left = gathered;
     first = index.constant(0);
   }
-  const int64_t rowBytes = (isProduct() ? form.channels : convolution.terms()) * wordBytes;
+  const int64_t rowBytes = (isProduct() ? form.channels : convolution.sizeK()) * wordBytes;
   Value none = index.constant(0);
   SmallVector<Value> arguments(cpu::Microkernel::numArguments, none);
   arguments[cpu::Microkernel::left] = addressOf(left, first);
   arguments[cpu::Microkernel::leftStride] = index.constant(rowBytes);
   arguments[cpu::Microkernel::panel] =
-      addressOf(filter, index.mul(panel, convolution.terms() * form.panel));
+      addressOf(filter, index.mul(panel, convolution.sizeK() * form.panel));
   arguments[cpu::Microkernel::sums] = addressOf(kept, none);
-  arguments[cpu::Microkernel::terms] = index.constant(convolution.terms() * wordBytes);
+  arguments[cpu::Microkernel::sizeK] = index.constant(convolution.sizeK() * wordBytes);
   cpu::callMicrokernel(b, convolution.op->getParentOfType<ModuleOp>(),
                        {cpu::OperandPrecision::int8, pixels, form.panel, /*ahead=*/0, /*amx=*/true},
                        arguments);
@@ -233,7 +233,7 @@ void Blocks::emitAMX(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, int64
 void Blocks::gather(Value firstPixel, int64_t pixels) {
   LoopBuilder(b).loop(0, pixels, 1, [&](Value row) {
     Pixel pixel = pixelAt(convolution, index, index.add(firstPixel, row));
-    gatherTo = index.mul(row, convolution.terms());
+    gatherTo = index.mul(row, convolution.sizeK());
     addWindow(0, readersOf(pixel), index.constant(0), {}, {}, {}, {});
   });
 }
@@ -331,7 +331,7 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
     });
     return {};
   }
-  return addTerms(panel, index.mul(tapNumber, form.inner()), column, lanes, length, steps,
+  return addOverK(panel, index.mul(tapNumber, form.inner()), column, lanes, length, steps,
                   int64_t(rows.size()), sums, [&](int64_t pixel, Value at, int64_t k) {
                     return loadWord(b, convolution, rows[pixel], index.add(at, k));
                   });

@@ -68,8 +68,8 @@ struct Former {
 
   /// Every sum of so few products of bytes is a number of f32, in any order.
   static bool isExactInF32(ConvOp conv) {
-    const int64_t terms = typeOf(conv.getFilter()).getNumElements() / shapeOf(conv.getFilter())[0];
-    return terms * 255 * 128 <= int64_t(1) << 24;
+    const int64_t sizeK = typeOf(conv.getFilter()).getNumElements() / shapeOf(conv.getFilter())[0];
+    return sizeK * 255 * 128 <= int64_t(1) << 24;
   }
 
   //===--- Products --------------------------------------------------------------------------===//

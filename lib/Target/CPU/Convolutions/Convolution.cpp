@@ -205,7 +205,7 @@ int64_t Convolution::pixels() const {
   return count;
 }
 
-int64_t Convolution::terms() const {
+int64_t Convolution::sizeK() const {
   int64_t count = form.inner();
   for (int64_t size : form.window)
     count *= size;

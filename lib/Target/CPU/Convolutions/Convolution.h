@@ -45,7 +45,7 @@ struct Convolution {
   /// Pixels of the result, of all images.
   int64_t pixels() const;
   /// Terms of an element.
-  int64_t terms() const;
+  int64_t sizeK() const;
   /// Whether some window reaches over the image's ends along a spatial dimension.
   bool hasBorder(unsigned dim) const;
   bool hasBorder() const; ///< along any

@@ -31,10 +31,10 @@ double gantry::rateOfPanel(int64_t columns) {
              : rateOf(columns);
 }
 
-int64_t gantry::panelOfColumns(int64_t own, int64_t terms) {
+int64_t gantry::panelOfColumns(int64_t own, int64_t sizeK) {
   // All blocks of pixels pass a panel before the next one comes: it stays in the second cache.
   constexpr int64_t panelBytes = 600 << 10;
-  int64_t most = std::clamp<int64_t>(panelBytes / (terms * int64_t(sizeof(float))), kPanelLanes,
+  int64_t most = std::clamp<int64_t>(panelBytes / (sizeK * int64_t(sizeof(float))), kPanelLanes,
                                      kPanelLanes * kPanelRegisters);
   int64_t best = 0;
   for (int64_t columns = 1; columns <= std::min(own, most); ++columns)
@@ -134,10 +134,10 @@ void Cut::cutItems(const Convolution &convolution) {
   int64_t most = std::clamp<int64_t>(imageBytes / (pixelsOfBlock * read), 1, blocks);
   chunks = llvm::divideCeil(blocks, most);
   parts = 1;
-  int64_t terms = convolution.terms(), work = pixels * form.outputs * terms;
+  int64_t sizeK = convolution.sizeK(), work = pixels * form.outputs * sizeK;
   int64_t wanted = std::clamp<int64_t>(work / leastWork, 1, mostItems);
   // A long filter is read once, by whoever has its panels; a short one by all.
-  if (form.outputs * terms * int64_t(sizeof(float)) > filterBytes)
+  if (form.outputs * sizeK * int64_t(sizeof(float)) > filterBytes)
     parts = std::min<int64_t>(panels * int64_t(bands.size()), llvm::divideCeil(wanted, chunks));
   chunks = std::max<int64_t>(chunks, llvm::divideCeil(wanted, parts));
   // An even share of them for two threads and for four.
@@ -181,7 +181,7 @@ bool gantry::isProduct(const Convolution &convolution) {
 // Panels are as wide as some matrices, and the rows that are gathered fit the second cache.
 bool gantry::usesAMX(const Convolution &convolution, const Registers &registers) {
   constexpr int64_t mostBytes = 256 << 10, wordBytes = 4;
-  const int64_t bytes = cpu::kMostAMXRows * convolution.terms() * wordBytes;
+  const int64_t bytes = cpu::kMostAMXRows * convolution.sizeK() * wordBytes;
   return convolution.isBytes() && registers.amxInt8 && convolution.form.groups == 1 &&
          convolution.form.panel % cpu::kColumnUnit == 0 &&
          convolution.form.panel <= kPanelLanes * kPanelRegisters &&

@@ -146,7 +146,7 @@ void ChainEmitter::emit() {
   for (const Convolution *each : {chain.expand ? &*chain.expand : nullptr, &chain.depthwise,
                                   chain.project ? &*chain.project : nullptr})
     if (each)
-      work += each->pixels() * each->form.outputs * each->terms();
+      work += each->pixels() * each->form.outputs * each->sizeK();
   setGrain(b, work / items, kThreadWork);
 }
 

@@ -9,7 +9,7 @@ namespace gantry {
 inline constexpr int64_t kPanelLanes = 16, kPanelRegisters = 4;
 
 /// The width of panels for so many columns of so many terms, of four bytes each.
-int64_t panelOfColumns(int64_t columns, int64_t terms);
+int64_t panelOfColumns(int64_t columns, int64_t sizeK);
 
 /// The part of a register tile's rate that a panel of so many columns reaches, cut into bands or
 /// not.

@@ -112,14 +112,14 @@ Value PixelBlocks::multiplyAdd(Value channel, Value weights, Value sums) {
   return cpu::callDot(b, module, channel, weights, sums);
 }
 
-SmallVector<Value> PixelBlocks::addTerms(Value panel, Value term, Value column,
+SmallVector<Value> PixelBlocks::addOverK(Value panel, Value atK, Value column,
                                          ArrayRef<Lanes> lanes, int64_t length, int64_t steps,
                                          int64_t pixels, ValueRange sums,
                                          function_ref<Value(int64_t, Value, int64_t)> wordOf) {
   // Rows of a wide panel lie so far apart that the processor does not see the next ones coming.
   constexpr int64_t rowsAhead = 12;
   const bool prefetches = form.panel > kPanelLanes * kPanelRegisters;
-  Value rowOfPanel = index.add(index.mul(panel, convolution.terms()), term);
+  Value rowOfPanel = index.add(index.mul(panel, convolution.sizeK()), atK);
   Value filterAt = index.add(index.mul(rowOfPanel, form.panel), column);
   return LoopBuilder(b).rounds(length, steps, sums, [&](Value at, ValueRange carried) {
     SmallVector<Value> next(carried);

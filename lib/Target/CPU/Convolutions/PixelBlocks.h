@@ -36,10 +36,10 @@ protected:
   mlir::Value columnOf(mlir::Value panel, mlir::Value column) const;
   /// The channel of an image with which the group of a panel begins, in words; null: the first.
   mlir::Value firstChannelOf(mlir::Value panel) const;
-  /// Adds `length` terms of a panel, from `term` on, `steps` of them written out at a time.
+  /// Adds `length` terms of a panel, from `atK` on, `steps` of them written out at a time.
   /// `wordOf` gives the word of a pixel `k` steps behind a term.
   llvm::SmallVector<mlir::Value>
-  addTerms(mlir::Value panel, mlir::Value term, mlir::Value column, llvm::ArrayRef<Lanes> lanes,
+  addOverK(mlir::Value panel, mlir::Value atK, mlir::Value column, llvm::ArrayRef<Lanes> lanes,
            int64_t length, int64_t steps, int64_t pixels, mlir::ValueRange sums,
            llvm::function_ref<mlir::Value(int64_t pixel, mlir::Value at, int64_t k)> wordOf);
   /// By way of the stack: what follows sums of bytes is long, and code for each register of a block

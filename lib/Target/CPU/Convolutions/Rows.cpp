@@ -92,7 +92,7 @@ static double cyclesInLine(const Convolution &convolution) {
   const double blocks = double(llvm::divideCeil(convolution.pixels(), pixels));
   const int64_t window = convolution.form.window.back();
   return forPanel(convolution, registers, [&](int64_t registers) {
-    return blocks * double(convolution.terms() / convolution.form.inner() / window) *
+    return blocks * double(convolution.sizeK() / convolution.form.inner() / window) *
            cyclesOfRun(window * convolution.form.inner(), pixels, registers);
   });
 }
@@ -189,7 +189,7 @@ struct Rows : PixelBlocks {
                                ValueRange sums);
   SmallVector<Value> addGroup(Value imageRow, Value tap, Value firstPixel, const TapGroup &group,
                               Interval pixels, ValueRange sums);
-  SmallVector<Value> addRun(Value from, Value term, int64_t length, Interval pixels,
+  SmallVector<Value> addRun(Value from, Value atK, int64_t length, Interval pixels,
                             ValueRange sums);
   void store(const Row &row, Value firstPixel, int64_t pixels, ValueRange sums);
 };
@@ -317,15 +317,15 @@ SmallVector<Value> Rows::addGroup(Value imageRow, Value tap, Value firstPixel,
   });
 }
 
-/// Terms `term` onwards of the panel, of the pixels' channels from `from` on.
-SmallVector<Value> Rows::addRun(Value from, Value term, int64_t length, Interval pixels,
+/// Terms `atK` onwards of the panel, of the pixels' channels from `from` on.
+SmallVector<Value> Rows::addRun(Value from, Value atK, int64_t length, Interval pixels,
                                 ValueRange sums) {
   // Words that two pixels read in steps that are written out would be kept: f32 is read again by
   // what multiplies it, pairs are not.
   const bool sharesWords =
       convolution.isPairs() && form.strides[last] * form.channels < unrolled(length);
   const int64_t steps = piece.isTight || sharesWords ? 1 : unrolled(length);
-  return addTerms(panel, term, column, lanes, length, steps, pixels.second - pixels.first, sums,
+  return addOverK(panel, atK, column, lanes, length, steps, pixels.second - pixels.first, sums,
                   [&](int64_t pixel, Value at, int64_t k) {
                     const int64_t ahead = k + pixel * form.strides[last] * form.channels;
                     return loadWord(b, convolution, image, index.add(index.add(from, at), ahead));

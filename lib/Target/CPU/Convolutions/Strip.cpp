@@ -56,7 +56,7 @@ bool Strip::make(int64_t items, int64_t parts, int64_t bands,
   }
   const int64_t ofSlice = pixelsOfSlice() * elementsOfPixel;
   Type element = cast<MemRefType>(image.getType()).getElementType();
-  const int64_t places = convolution.pixels() * convolution.terms() / convolution.form.inner();
+  const int64_t places = convolution.pixels() * convolution.sizeK() / convolution.form.inner();
   if (most * ofSlice * int64_t(element.getIntOrFloatBitWidth() / 8) > mostBytes ||
       copied * ofSlice * parts > places * bands * copiesOfPlace)
     return false;

@@ -96,12 +96,12 @@ std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func, const Reg
   a.directKeys = findDirectColumns(a.scores, func);
   a.batch = a.scores.count(a.scores.batch);
   a.keys = a.scores.count(a.scores.columns);
-  a.depth = a.scores.count(a.scores.terms);
+  a.depth = a.scores.count(a.scores.k);
   a.width = a.context.count(a.context.columns);
   if (a.batch == 0 || !suitsAttention(a.scores.count(a.scores.rows), a.keys, a.depth, a.width))
     return std::nullopt;
-  a.keysByTerms = isByTerms(a.scores, a.scores.right, a.scores.columns);
-  a.valuesByTerms = isByTerms(a.context, a.context.right, a.context.columns);
+  a.keysAlongK = isAlongK(a.scores, a.scores.right, a.scores.columns);
+  a.valuesAlongK = isAlongK(a.context, a.context.right, a.context.columns);
   chooseTiles(a, registers);
   return a;
 }

@@ -13,20 +13,16 @@ struct Attention : AttentionForm, RowTiles { ///< the rows are queries
   int64_t batch, keys, depth, width;
   int64_t keyWidth, keyPanels, valueWidth, valuePanels;
   int64_t chunks; ///< of the tiles
-  bool keysByTerms, valuesByTerms;
+  bool keysAlongK, valuesAlongK;
   OperandPrecision precision =
       OperandPrecision::f32; ///< of both products; bf16 takes the narrow ones of their sides
 
   int64_t factorBytes() const { return panelBytesOf(precision); }
   /// Terms of a packed panel, those included that fill up the last group.
-  int64_t panelTerms(int64_t terms) const {
-    return llvm::alignTo(terms, packingFactorOf(precision));
-  }
+  int64_t paddedK(int64_t sizeK) const { return llvm::alignTo(sizeK, packingFactorOf(precision)); }
   /// Of the packed keys and values of an item.
-  int64_t keyElements() const { return keyPanels * keyWidth * panelTerms(depth); }
-  int64_t panelElements() const {
-    return keyElements() + valuePanels * valueWidth * panelTerms(keys);
-  }
+  int64_t keyElements() const { return keyPanels * keyWidth * paddedK(depth); }
+  int64_t panelElements() const { return keyElements() + valuePanels * valueWidth * paddedK(keys); }
 };
 
 /// An item has its panels on its stack where all that it works in is not more: what a kernel puts

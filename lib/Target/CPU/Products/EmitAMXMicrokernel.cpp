@@ -2,7 +2,7 @@
 //
 // A register of it holds 16 rows of 64 bytes, and there are eight. A piece of a tile is one or two
 // matrices of 16 rows by some of 16 columns, whose sums stay in registers; a step multiplies 16
-// groups of terms, which the left operand and the panel have where they lie: rows of 64 bytes, a
+// groups of K, which the left operand and the panel have where they lie: rows of 64 bytes, a
 // stride apart. A tile of 17 to 31 rows computes some of them twice, with the same sums, so that
 // the shape of the registers stays; one of fewer than 16 has registers of its own shape. What is
 // left of the terms is filled up with zeros on the stack.
@@ -25,7 +25,7 @@ using namespace gantry::cpu;
 /// Matrix registers. Where a tile has rows for one matrix alone, the first ones are sums and have
 /// its rows, like that of the left operand, and the others the panel's 16; else all have 16.
 static constexpr int64_t kRegisters = 8, kLeftOfOne = 5, kMostSumsOfTwo = 6;
-/// Of a row of a register, of a sum, and of a group of terms.
+/// Of a row of a register, of a sum, and of a group of K.
 static constexpr int64_t kRowBytes = 64, kUnitBytes = 4;
 
 bool gantry::cpu::usesAMX(OperandPrecision precision, const Registers &registers) {
@@ -71,14 +71,14 @@ public:
   AMXEmitter(llvm::Function &function, const Microkernel &tile)
       : function(function), tile(tile), b(function.getContext()),
         amxTilesOfRows(llvm::divideCeil(tile.rows, kAMXRows)),
-        group(packingFactorOf(tile.precision)), termsOfStep(kAMXGroups * group) {}
+        group(packingFactorOf(tile.precision)), stepOfK(kAMXGroups * group) {}
 
   void emit() {
     b.SetInsertPoint(block("entry"));
     rowBytes =
         b.CreateMul(argument(Microkernel::leftStride), b.getInt64(leftBytesOf(tile.precision)));
-    steps = b.CreateUDiv(argument(Microkernel::terms), b.getInt64(termsOfStep));
-    rest = b.CreateURem(argument(Microkernel::terms), b.getInt64(termsOfStep));
+    steps = b.CreateUDiv(argument(Microkernel::sizeK), b.getInt64(stepOfK));
+    rest = b.CreateURem(argument(Microkernel::sizeK), b.getInt64(stepOfK));
     ownRows = buffer(amxTilesOfRows * kAMXRows * kRowBytes);
     ownPanel = buffer(kAMXGroups * kMostSumsOfTwo * kRowBytes);
     // A piece after the other; the first one asks for what comes next.
@@ -188,7 +188,7 @@ private:
           piece,
           [&](int64_t r) { return after(left, b.CreateMul(rowBytes, b.getInt64(firstRow(r)))); },
           rowBytes, panelAt(piece, step), stride);
-      askFor(step, lines * kAMXGroups / kTermUnit);
+      askFor(step, lines * kAMXGroups / kUnitOfK);
     });
     choose(b.CreateICmpNE(rest, b.getInt64(0)), [&] { multiplyRest(piece); }, [] {});
     forSums(piece, [&](int64_t sums, Value *place) {
@@ -294,8 +294,8 @@ private:
   const Microkernel &tile;
   llvm::IRBuilder<> b;
   int64_t amxTilesOfRows;
-  int64_t group;       ///< terms of a group
-  int64_t termsOfStep; ///< terms that are multiplied at once
+  int64_t group;   ///< terms of a group
+  int64_t stepOfK; ///< terms that are multiplied at once
   Value *rowBytes = nullptr, *steps = nullptr, *rest = nullptr;
   Value *ownRows = nullptr, *ownPanel = nullptr;
 };

@@ -67,8 +67,8 @@ private:
     batch = delinearize(b, matrix, a.scores.sizes(a.scores.batch));
     keyPanels = constant(0);
     valuePanels = constant(a.keyElements());
-    pack(a.scores, a.keysByTerms, keyPanels, a.keyWidth, turnKeys());
-    pack(a.context, a.valuesByTerms, valuePanels, a.valueWidth, 0);
+    pack(a.scores, a.keysAlongK, keyPanels, a.keyWidth, turnKeys());
+    pack(a.context, a.valuesAlongK, valuePanels, a.valueWidth, 0);
     scores = allocate(a.tileRows, a.keys);
     scoreSums = allocate(a.tileRows, a.keyWidth);
     contextSums = allocate(a.tileRows, a.valueWidth);
@@ -108,9 +108,9 @@ private:
                           rowStride);
       Value place = add(mul(item, a.panelElements()), mul(panel, a.depth * a.keyWidth));
       Value to = matrix(panels, add(place, keyPanels), a.depth, a.keyWidth, a.keyWidth);
-      AffineExpr term = b.getAffineDimExpr(0), key = b.getAffineDimExpr(1);
-      SmallVector<AffineMap> maps{AffineMap::get(2, 0, {key, term}, b.getContext()),
-                                  AffineMap::get(2, 0, {term, key}, b.getContext())};
+      AffineExpr atK = b.getAffineDimExpr(0), key = b.getAffineDimExpr(1);
+      SmallVector<AffineMap> maps{AffineMap::get(2, 0, {key, atK}, b.getContext()),
+                                  AffineMap::get(2, 0, {atK, key}, b.getContext())};
       SmallVector<utils::IteratorType> kinds(2, utils::IteratorType::parallel);
       linalg::GenericOp::create(b, from, to, maps, kinds,
                                 [](OpBuilder &inner, Location loc, ValueRange elements) {
@@ -122,41 +122,40 @@ private:
 
   /// The right operand of `product` as panels, from element `first` of the item's on; those before
   /// `firstPanel` are there.
-  void pack(const Product &product, bool byTerms, Value first, int64_t width, int64_t firstPanel) {
-    int64_t terms = product.count(product.terms), columns = product.count(product.columns);
-    const int64_t group = packingFactorOf(a.precision), panelTerms = a.panelTerms(terms);
-    auto place = [&](Value panel, Value term, Value column) {
+  void pack(const Product &product, bool alongK, Value first, int64_t width, int64_t firstPanel) {
+    int64_t sizeK = product.count(product.k), columns = product.count(product.columns);
+    const int64_t group = packingFactorOf(a.precision), paddedK = a.paddedK(sizeK);
+    auto place = [&](Value panel, Value atK, Value column) {
       if (group == 1) {
-        Value row = add(mul(panel, terms), term);
+        Value row = add(mul(panel, sizeK), atK);
         return Indices{item, add(first, add(mul(row, width), column))};
       }
       Value size = constant(group);
-      Value row = add(mul(panel, panelTerms / group), arith::DivUIOp::create(b, term, size));
+      Value row = add(mul(panel, paddedK / group), arith::DivUIOp::create(b, atK, size));
       Value pair = add(mul(row, width * group), mul(column, group));
-      return Indices{item, add(first, add(pair, arith::RemUIOp::create(b, term, size)))};
+      return Indices{item, add(first, add(pair, arith::RemUIOp::create(b, atK, size)))};
     };
     const int64_t panelsOfAll = llvm::divideCeil(columns, width);
     if (firstPanel == panelsOfAll)
       return;
     loop(constant(firstPanel), constant(panelsOfAll), [&](Value panel) {
       Value firstColumn = mul(panel, width), count = columnsOf(panel, columns, width);
-      visit(constant(terms), count, byTerms, [&](Value term, Value column) {
-        Value element =
-            elements.inBody(product.op, product.right.factor,
-                            loopsAt(product, batch, {}, add(firstColumn, column), term));
-        store(element, panels, place(panel, term, column));
+      visit(constant(sizeK), count, alongK, [&](Value atK, Value column) {
+        Value element = elements.inBody(product.op, product.right.factor,
+                                        loopsAt(product, batch, {}, add(firstColumn, column), atK));
+        store(element, panels, place(panel, atK, column));
       });
-      if (columns % width == 0 && terms == panelTerms)
+      if (columns % width == 0 && sizeK == paddedK)
         return;
       Value zero = arith::ConstantOp::create(b, b.getFloatAttr(factorType(), 0));
-      if (terms != panelTerms)
+      if (sizeK != paddedK)
         loop(width,
-             [&](Value column) { store(zero, panels, place(panel, constant(terms), column)); });
+             [&](Value column) { store(zero, panels, place(panel, constant(sizeK), column)); });
       if (columns % width == 0)
         return;
-      loop(constant(0), constant(terms), [&](Value term) {
+      loop(constant(0), constant(sizeK), [&](Value atK) {
         loop(count, constant(width),
-             [&](Value column) { store(zero, panels, place(panel, term, column)); });
+             [&](Value column) { store(zero, panels, place(panel, atK, column)); });
       });
     });
   }
@@ -168,22 +167,22 @@ private:
     return least(constant(width), sub(constant(columns), mul(panel, width)));
   }
 
-  Value panelAddress(Value first, Value panel, int64_t terms, int64_t width) {
+  Value panelAddress(Value first, Value panel, int64_t sizeK, int64_t width) {
     Value offset =
-        add(add(mul(item, a.panelElements()), first), mul(panel, a.panelTerms(terms) * width));
+        add(add(mul(item, a.panelElements()), first), mul(panel, a.paddedK(sizeK) * width));
     return add(addressOf(panels), bytes(offset, a.factorBytes()));
   }
 
   //===--- A tile of queries -----------------------------------------------------------------===//
 
-  void callTileOf(Value tile, Value left, Value leftStride, Value panel, Value sums, int64_t terms,
+  void callTileOf(Value tile, Value left, Value leftStride, Value panel, Value sums, int64_t sizeK,
                   int64_t width) {
     SmallVector<Value> arguments(Microkernel::numArguments);
     arguments[Microkernel::left] = left;
     arguments[Microkernel::leftStride] = leftStride;
     arguments[Microkernel::panel] = panel;
     arguments[Microkernel::sums] = addressOf(sums);
-    arguments[Microkernel::terms] = constant(terms);
+    arguments[Microkernel::sizeK] = constant(sizeK);
     arguments[Microkernel::accumulate] = constant(0);
     arguments[Microkernel::next] = constant(0);
     callMicrokernel({a.precision, /*rows=*/0, width, /*ahead=*/0}, tile, arguments);
@@ -197,10 +196,10 @@ private:
       return add(queryBase, bytes(offset, a.factorBytes()));
     }
     loop(constant(0), rowsOf(tile), [&](Value row) {
-      loop(a.depth, [&](Value term) {
+      loop(a.depth, [&](Value atK) {
         Value element = elements.inBody(a.scores.op, a.scores.left.factor,
-                                        loopsAt(a.scores, batch, add(first, row), {}, term));
-        store(element, ownQueries, {row, term});
+                                        loopsAt(a.scores, batch, add(first, row), {}, atK));
+        store(element, ownQueries, {row, atK});
       });
     });
     return addressOf(ownQueries);

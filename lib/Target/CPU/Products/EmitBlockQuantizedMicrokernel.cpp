@@ -43,7 +43,7 @@ public:
                         const Registers &registers)
       : function(function), tile(tile), registers(registers), b(function.getContext()),
         lanes(std::min(registers.bytes / kUnitBytes, kMostLanes)),
-        form{tile.bits, tile.block, 0, tile.zero}, termsOfWord(form.numbersOfWord()),
+        form{tile.bits, tile.block, 0, tile.zero}, wordOfK(form.numbersOfWord()),
         floats(llvm::FixedVectorType::get(b.getFloatTy(), unsigned(lanes))),
         ints(llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(lanes))) {}
 
@@ -157,8 +157,8 @@ private:
   }
 
   /// The words of all columns that have a term of the block.
-  Values loadWords(Value *firstWord, Value *firstTerm, Value *term) {
-    Value *row = b.CreateUDiv(b.CreateSub(term, firstTerm), number(termsOfWord));
+  Values loadWords(Value *firstWord, Value *firstK, Value *atK) {
+    Value *row = b.CreateUDiv(b.CreateSub(atK, firstK), number(wordOfK));
     Values words;
     for (int64_t v = 0; v < vectors; ++v)
       words.push_back(load(ints, b.CreateAdd(firstWord, row), v));
@@ -174,19 +174,19 @@ private:
   }
 
   /// One more term of each sum, or its weights stored; words are shifted to it.
-  void step(Value *term, const Values &words, bool isLast, Values &sums) {
+  void step(Value *atK, const Values &words, bool isLast, Values &sums) {
     Values weights;
     for (int64_t v = 0; v < vectors; ++v)
       weights.push_back(weight(words[v], v, isLast));
     if (tile.rows == 0) {
-      Value *row = b.CreateSub(term, argument(BlockQuantizedMicrokernel::first));
+      Value *row = b.CreateSub(atK, argument(BlockQuantizedMicrokernel::first));
       for (int64_t v = 0; v < vectors; ++v)
         b.CreateAlignedStore(weights[v], place(BlockQuantizedMicrokernel::out, row, v),
                              alignment());
     }
     for (int64_t r = 0; r < tile.rows; ++r) {
       Value *row = b.CreateMul(argument(BlockQuantizedMicrokernel::leftStride), number(r));
-      Value *at = b.CreateMul(b.CreateAdd(row, term), number(kUnitBytes));
+      Value *at = b.CreateMul(b.CreateAdd(row, atK), number(kUnitBytes));
       Value *address = b.CreateIntToPtr(b.CreateAdd(argument(BlockQuantizedMicrokernel::left), at),
                                         b.getPtrTy());
       Value *factor = splat(b.CreateAlignedLoad(b.getFloatTy(), address, llvm::Align(kUnitBytes)));
@@ -198,42 +198,42 @@ private:
   }
 
   /// All terms of a word.
-  void stepWord(Value *term, const Values &words, Values &sums) {
-    for (int64_t i = 0; i < termsOfWord; ++i) {
+  void stepWord(Value *atK, const Values &words, Values &sums) {
+    for (int64_t i = 0; i < wordOfK; ++i) {
       Values shifted;
       for (Value *word : words)
         shifted.push_back(i == 0 ? word
                                  : b.CreateLShr(word, llvm::ConstantInt::get(ints, i * tile.bits)));
-      step(b.CreateAdd(term, number(i)), shifted, i + 1 == termsOfWord, sums);
+      step(b.CreateAdd(atK, number(i)), shifted, i + 1 == wordOfK, sums);
     }
   }
 
   /// A term of the last word of all, which need not be full.
-  void stepTerm(Value *term, Values words, Values &sums) {
-    Value *place = b.CreateURem(term, number(termsOfWord));
+  void stepAtK(Value *atK, Values words, Values &sums) {
+    Value *place = b.CreateURem(atK, number(wordOfK));
     Value *shift = b.CreateTrunc(b.CreateMul(place, number(tile.bits)), b.getInt32Ty());
     for (Value *&word : words)
       word = b.CreateLShr(word, splat(shift));
-    step(term, words, /*isLast=*/false, sums);
+    step(atK, words, /*isLast=*/false, sums);
   }
 
-  /// Those of a block from `term` on, up to `end`.
-  Value *stepBlock(Value *term, Value *end, Values &sums) {
-    Value *block = b.CreateUDiv(term, number(tile.block));
+  /// Those of a block from `atK` on, up to `end`.
+  Value *stepBlock(Value *atK, Value *end, Values &sums) {
+    Value *block = b.CreateUDiv(atK, number(tile.block));
     Value *record = b.CreateMul(block, number(form.recordWords()));
     loadHead(record);
     Value *words = b.CreateAdd(record, number(form.headWords()));
     Value *first = b.CreateMul(block, number(tile.block));
     Value *next =
         b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateAdd(first, number(tile.block)), end);
-    Value *whole = b.CreateAnd(b.CreateSub(next, term), number(-termsOfWord));
-    Value *full = b.CreateAdd(term, whole);
-    loop(term, full, sums, [&](Value *at) {
+    Value *whole = b.CreateAnd(b.CreateSub(next, atK), number(-wordOfK));
+    Value *full = b.CreateAdd(atK, whole);
+    loop(atK, full, sums, [&](Value *at) {
       stepWord(at, loadWords(words, first, at), sums);
-      return b.CreateAdd(at, number(termsOfWord));
+      return b.CreateAdd(at, number(wordOfK));
     });
     loop(full, next, sums, [&](Value *at) {
-      stepTerm(at, loadWords(words, first, at), sums);
+      stepAtK(at, loadWords(words, first, at), sums);
       return b.CreateAdd(at, number(1));
     });
     return next;
@@ -243,7 +243,7 @@ private:
     Values sums(tile.rows * vectors, llvm::Constant::getNullValue(floats));
     Value *end = argument(BlockQuantizedMicrokernel::end);
     loop(argument(BlockQuantizedMicrokernel::first), end, sums,
-         [&](Value *term) { return stepBlock(term, end, sums); });
+         [&](Value *atK) { return stepBlock(atK, end, sums); });
     for (int64_t r = 0; r < tile.rows; ++r)
       for (int64_t v = 0; v < vectors; ++v)
         b.CreateAlignedStore(sums[r * vectors + v],
@@ -256,7 +256,7 @@ private:
   llvm::IRBuilder<> b;
   int64_t lanes;
   BlockQuantized form;
-  int64_t termsOfWord;
+  int64_t wordOfK;
   llvm::FixedVectorType *floats, *ints;
   int64_t vectors = 0, column = 0; ///< of the piece: how many, and the first column
   Values scales, zeros;            ///< of the block

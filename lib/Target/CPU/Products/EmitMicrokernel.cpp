@@ -232,7 +232,7 @@ private:
     return b.CreateBitCast(loaded, unit);
   }
 
-  /// One more group of terms of each sum; `live` says how many of them there are, null: all.
+  /// One more group of K of each sum; `live` says how many of them there are, null: all.
   void step(const Piece &piece, llvm::Value *left, llvm::Value *panel, int64_t index,
             llvm::Value *live, Values &sums) {
     llvm::SmallVector<Values, 4> columns;
@@ -254,8 +254,8 @@ private:
   void askFor(llvm::Value *index, int64_t lines) {
     if (lines == 0)
       return;
-    // Lines of kTermUnit groups.
-    llvm::Value *first = b.CreateMul(index, b.getInt64(lines * kLineBytes / kTermUnit));
+    // Lines of kUnitOfK groups.
+    llvm::Value *first = b.CreateMul(index, b.getInt64(lines * kLineBytes / kUnitOfK));
     llvm::Value *place =
         b.CreateIntToPtr(b.CreateAdd(argument(Microkernel::next), first), b.getPtrTy());
     // Into the nearest cache: asked for in the second one (prefetcht1), Zen 4 leaves what lies on a
@@ -305,16 +305,16 @@ private:
 
   void emitPiece(const Piece &piece, int64_t lines) {
     Values places = this->places(piece), sums = start(places);
-    llvm::Value *terms = argument(Microkernel::terms), *full = terms;
+    llvm::Value *sizeK = argument(Microkernel::sizeK), *full = sizeK;
     if (group > 1)
-      full = b.CreateUDiv(terms, b.getInt64(group));
-    llvm::Value *most = b.CreateAnd(full, b.getInt64(-kTermUnit));
-    loop(piece, b.getInt64(0), most, kTermUnit, lines, nullptr, sums);
+      full = b.CreateUDiv(sizeK, b.getInt64(group));
+    llvm::Value *most = b.CreateAnd(full, b.getInt64(-kUnitOfK));
+    loop(piece, b.getInt64(0), most, kUnitOfK, lines, nullptr, sums);
     loop(piece, most, full, 1, 0, nullptr, sums);
     // Of bytes all groups are full.
     if (group > 1 && tile.precision != OperandPrecision::int8) {
-      llvm::Value *live = b.CreateURem(terms, b.getInt64(group));
-      llvm::Value *all = b.CreateUDiv(b.CreateAdd(terms, b.getInt64(group - 1)), b.getInt64(group));
+      llvm::Value *live = b.CreateURem(sizeK, b.getInt64(group));
+      llvm::Value *all = b.CreateUDiv(b.CreateAdd(sizeK, b.getInt64(group - 1)), b.getInt64(group));
       loop(piece, full, all, 1, 0, live, sums);
     }
     store(piece, places, sums);

@@ -1,7 +1,7 @@
 // Turns kernels that are products into loops around tiles.
 //
 //   for an item (a matrix, a chunk of tiles, a panel):
-//     for blocks of terms: (pack the panel's block, if nobody did when compiling)
+//     for blocks of K: (pack the panel's block, if nobody did when compiling)
 //       for tiles: sums (+)= rows of the left operand * panel       a call
 //     for the rows of the sums: result = what follows from the sum, element by element
 //
@@ -34,8 +34,8 @@ struct Item {
   Value sums, ownPanel, ownRows;
 };
 
-/// A block of terms.
-struct Terms {
+/// A block of K.
+struct RangeOfK {
   Value first, count;
 };
 
@@ -54,12 +54,12 @@ public:
       rightBase = addressOf(buffers.lookup(p.bits->argument));
     forItems({p.batch, p.chunks, p.panels},
              [&](ValueRange at) { emitItem(describeItem(at[0], at[1], at[2])); });
-    end(llvm::divideCeil(p.rows, p.chunks) * p.width * p.terms);
+    end(llvm::divideCeil(p.rows, p.chunks) * p.width * p.k);
   }
 
 private:
-  Indices loopsAt(const Item &item, Value row, Value column, Value term) {
-    return TileBuilder::loopsAt(p.product, item.batch, row, column, term);
+  Indices loopsAt(const Item &item, Value row, Value column, Value atK) {
+    return TileBuilder::loopsAt(p.product, item.batch, row, column, atK);
   }
 
   //===--- Items -----------------------------------------------------------------------------===//
@@ -76,14 +76,14 @@ private:
     if (p.left) {
       item.leftOffset = offsetOf(*p.left, item.batch);
     } else {
-      item.ownRows = allocate({p.tileRows, p.ownRowTerms()}, leftType());
+      item.ownRows = allocate({p.tileRows, p.ownRowK()}, leftType());
     }
     if (p.right)
       item.panelAddress = packedPanel(item);
     else if (!p.multipliesBlockQuantized())
       item.ownPanel = allocatePanel();
     if (!p.out)
-      item.sums = allocate({p.termBlocks == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width},
+      item.sums = allocate({p.blocksOfK == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width},
                            sumType());
     return item;
   }
@@ -96,17 +96,17 @@ private:
       indices.push_back(item.batch[llvm::find(p.product.batch, loop) - p.product.batch.begin()]);
     }
     Value panel = add(mul(linearize(b, indices, sizes), p.panels), item.panel);
-    return add(rightBase, bytes(mul(panel, p.panelTerms() * p.width), p.panelBytes()));
+    return add(rightBase, bytes(mul(panel, p.paddedK() * p.width), p.panelBytes()));
   }
 
   void emitItem(const Item &item) {
     if (p.multipliesBlockQuantized()) {
       callBlockQuantized(item, p.rows, add(leftBase, bytes(item.leftOffset)), item.sums,
-                         {constant(0), constant(p.terms)});
+                         {constant(0), constant(p.k)});
       return storeRows(item, constant(0), item.firstRow, constant(p.rows));
     }
-    if (p.termBlocks == 1) {
-      Terms all{constant(0), constant(p.terms)};
+    if (p.blocksOfK == 1) {
+      RangeOfK all{constant(0), constant(p.k)};
       packPanel(item, all);
       loop(item.firstTile, item.lastTile, [&](Value tile) {
         callMicrokernel(item, all, tile, constant(0), constant(0));
@@ -115,14 +115,14 @@ private:
       });
       return;
     }
-    loop(p.termBlocks, [&](Value block) {
-      Value first = mul(block, p.termBlock);
-      Value rest = sub(constant(p.terms), first);
-      Terms terms{first, least(rest, constant(p.termBlock))};
-      packPanel(item, terms);
+    loop(p.blocksOfK, [&](Value block) {
+      Value first = mul(block, p.blockK);
+      Value rest = sub(constant(p.k), first);
+      RangeOfK range{first, least(rest, constant(p.blockK))};
+      packPanel(item, range);
       Value isLater = least(block, constant(1));
       loop(item.firstTile, item.lastTile, [&](Value tile) {
-        callMicrokernel(item, terms, tile, sub(rowOf(tile), item.firstRow), isLater);
+        callMicrokernel(item, range, tile, sub(rowOf(tile), item.firstRow), isLater);
       });
     });
     storeRows(item, constant(0), item.firstRow, sub(rowOf(item.lastTile), item.firstRow));
@@ -137,44 +137,44 @@ private:
   }
   Type sumType() { return p.product.type(); }
 
-  /// Groups of `terms`, the last of which need not be full.
-  Value groupsOf(Value terms) {
+  /// Groups of `sizeK`, the last of which need not be full.
+  Value groupsOf(Value sizeK) {
     if (p.group() == 1)
-      return terms;
-    return arith::DivUIOp::create(b, add(terms, constant(p.group() - 1)), constant(p.group()));
+      return sizeK;
+    return arith::DivUIOp::create(b, add(sizeK, constant(p.group() - 1)), constant(p.group()));
   }
 
-  /// Bytes of a panel for each group of terms.
+  /// Bytes of a panel for each group of K.
   int64_t bytesOfGroup() const { return p.width * p.group() * p.panelBytes(); }
 
   /// Lines that each tile asks for, so that all tiles of an item ask for the next panel.
   int64_t linesAhead() const {
-    int64_t lines = bytesOfGroup() * kTermUnit / kLineBytes, tiles = p.tiles / p.chunks;
+    int64_t lines = bytesOfGroup() * kUnitOfK / kLineBytes, tiles = p.tiles / p.chunks;
     if (!p.right || tiles < 2)
       return 0;
     return tiles >= lines ? 1 : 2;
   }
 
-  void callMicrokernel(const Item &item, const Terms &terms, Value tile, Value firstSum,
+  void callMicrokernel(const Item &item, const RangeOfK &range, Value tile, Value firstSum,
                        Value goesOn) {
     SmallVector<Value> arguments(Microkernel::numArguments);
     if (p.left) {
       Value row = mul(rowOf(tile), p.left->rowStride);
       arguments[Microkernel::left] =
-          add(leftBase, bytes(add(add(item.leftOffset, row), terms.first), p.leftBytes()));
+          add(leftBase, bytes(add(add(item.leftOffset, row), range.first), p.leftBytes()));
       arguments[Microkernel::leftStride] = constant(p.left->rowStride);
     } else {
-      packRows(item, terms, tile);
+      packRows(item, range, tile);
       arguments[Microkernel::left] = addressOf(item.ownRows);
-      arguments[Microkernel::leftStride] = constant(p.ownRowTerms());
+      arguments[Microkernel::leftStride] = constant(p.ownRowK());
     }
-    arguments[Microkernel::panel] = panelAt(item, terms);
+    arguments[Microkernel::panel] = panelAt(item, range);
     if (!p.out)
       arguments[Microkernel::sums] = add(addressOf(item.sums), bytes(mul(firstSum, p.width)));
-    arguments[Microkernel::terms] =
-        p.precision == OperandPrecision::int8 ? mul(groupsOf(terms.count), p.group()) : terms.count;
+    arguments[Microkernel::sizeK] =
+        p.precision == OperandPrecision::int8 ? mul(groupsOf(range.count), p.group()) : range.count;
     arguments[Microkernel::accumulate] = goesOn;
-    arguments[Microkernel::next] = nextLines(item, terms, tile, arguments);
+    arguments[Microkernel::next] = nextLines(item, range, tile, arguments);
     Microkernel form{p.precision, /*rows=*/0, p.width, linesAhead()};
     if (!p.out)
       return TileBuilder::callMicrokernel(form, tile, arguments);
@@ -188,20 +188,20 @@ private:
     });
   }
 
-  Value panelAt(const Item &item, const Terms &terms) {
+  Value panelAt(const Item &item, const RangeOfK &range) {
     if (p.right)
-      return add(item.panelAddress, bytes(mul(terms.first, p.width), p.panelBytes()));
+      return add(item.panelAddress, bytes(mul(range.first, p.width), p.panelBytes()));
     return addressOf(item.ownPanel);
   }
 
   /// What follows this block of the panel in memory is what is wanted next: the next block, or the
   /// next panel. Each tile asks for a part of it; tiles beyond that for what is there already.
-  Value nextLines(const Item &item, const Terms &terms, Value tile, ArrayRef<Value> arguments) {
+  Value nextLines(const Item &item, const RangeOfK &range, Value tile, ArrayRef<Value> arguments) {
     if (linesAhead() == 0)
       return constant(0);
-    Value groups = groupsOf(terms.count);
+    Value groups = groupsOf(range.count);
     Value size = bytes(mul(groups, p.width * p.group()), p.panelBytes());
-    int64_t bytesOfGroup = linesAhead() * kLineBytes / kTermUnit;
+    int64_t bytesOfGroup = linesAhead() * kLineBytes / kUnitOfK;
     Value mine = arith::MulIOp::create(b, sub(tile, item.firstTile), mul(groups, bytesOfGroup));
     Value there = add(add(arguments[Microkernel::panel], size), mine);
     return arith::SelectOp::create(b, less(mine, size), there, arguments[Microkernel::left]);
@@ -211,84 +211,84 @@ private:
 
   /// Multiplies `rows` rows from the address `left` on; without rows it unpacks the weights.
   void callBlockQuantized(const Item &item, int64_t rows, Value left, Value out,
-                          const Terms &terms) {
+                          const RangeOfK &range) {
     SmallVector<Value> arguments(BlockQuantizedMicrokernel::numArguments);
     arguments[BlockQuantizedMicrokernel::left] = left;
     arguments[BlockQuantizedMicrokernel::leftStride] = constant(p.left ? p.left->rowStride : 0);
     arguments[BlockQuantizedMicrokernel::panel] =
         add(rightBase, mul(item.panel, p.bits->form.columnBytes() * p.width));
     arguments[BlockQuantizedMicrokernel::out] = addressOf(out);
-    arguments[BlockQuantizedMicrokernel::first] = terms.first;
-    arguments[BlockQuantizedMicrokernel::end] = add(terms.first, terms.count);
+    arguments[BlockQuantizedMicrokernel::first] = range.first;
+    arguments[BlockQuantizedMicrokernel::end] = add(range.first, range.count);
     const BlockQuantized &form = p.bits->form;
     TileBuilder::callBlockQuantized({form.bits, form.block, form.zero, rows, p.width}, arguments);
   }
 
   //===--- Packing ---------------------------------------------------------------------------===//
 
-  Value factorAt(const Side &side, const Item &item, Value row, Value column, Value term) {
-    return elements.inBody(p.product.op, side.factor, loopsAt(item, row, column, term));
+  Value factorAt(const Side &side, const Item &item, Value row, Value column, Value atK) {
+    return elements.inBody(p.product.op, side.factor, loopsAt(item, row, column, atK));
   }
 
   /// Of the block that an item packs itself.
   Value allocatePanel() {
     if (p.group() == 1)
-      return allocate(p.termBlock, p.width);
-    return allocate({int64_t(llvm::divideCeil(p.termBlock, p.group())), p.width, p.group()},
+      return allocate(p.blockK, p.width);
+    return allocate({int64_t(llvm::divideCeil(p.blockK, p.group())), p.width, p.group()},
                     leftType());
   }
 
-  void storeInPanel(Value element, const Item &item, Value term, Value column) {
+  void storeInPanel(Value element, const Item &item, Value atK, Value column) {
     if (p.group() == 1)
-      return store(element, item.ownPanel, {term, column});
+      return store(element, item.ownPanel, {atK, column});
     Value group = constant(p.group());
     store(element, item.ownPanel,
-          {arith::DivUIOp::create(b, term, group), column, arith::RemUIOp::create(b, term, group)});
+          {arith::DivUIOp::create(b, atK, group), column, arith::RemUIOp::create(b, atK, group)});
   }
 
-  void packPanel(const Item &item, const Terms &terms) {
+  void packPanel(const Item &item, const RangeOfK &range) {
     if (p.right)
       return;
     if (p.bits)
-      return callBlockQuantized(item, /*rows=*/0, constant(0), item.ownPanel, terms);
+      return callBlockQuantized(item, /*rows=*/0, constant(0), item.ownPanel, range);
     Value zero = zeroFactor();
     // The last group of all terms.
-    if (p.terms % p.group() != 0)
-      loop(terms.count, mul(groupsOf(terms.count), p.group()), [&](Value term) {
-        loop(p.width, [&](Value column) { storeInPanel(zero, item, term, column); });
+    if (p.k % p.group() != 0)
+      loop(range.count, mul(groupsOf(range.count), p.group()), [&](Value atK) {
+        loop(p.width, [&](Value column) { storeInPanel(zero, item, atK, column); });
       });
     forColumns(item, p.columns % p.width, [&](int64_t columns) {
-      auto pack = [&](Value term, Value column) {
+      auto pack = [&](Value atK, Value column) {
         Value element = factorAt(p.product.right, item, {}, add(item.firstColumn, column),
-                                 add(terms.first, term));
-        storeInPanel(element, item, term, column);
+                                 add(range.first, atK));
+        storeInPanel(element, item, atK, column);
       };
-      if (p.rightByTerms)
-        visit(terms.count, constant(columns), /*byTerms=*/true, pack);
+      if (p.rightAlongK)
+        visit(range.count, constant(columns), /*alongK=*/true, pack);
       else
-        visitGroups(terms.count, p.group(), constant(columns), pack);
+        visitGroups(range.count, p.group(), constant(columns), pack);
       if (columns == p.width)
         return;
-      loop(constant(0), terms.count, [&](Value term) {
+      loop(constant(0), range.count, [&](Value atK) {
         loop(constant(columns), constant(p.width),
-             [&](Value column) { storeInPanel(zero, item, term, column); });
+             [&](Value column) { storeInPanel(zero, item, atK, column); });
       });
     });
   }
 
   Value zeroFactor() { return arith::ConstantOp::create(b, b.getZeroAttr(leftType())); }
 
-  void packRows(const Item &item, const Terms &terms, Value tile) {
+  void packRows(const Item &item, const RangeOfK &range, Value tile) {
     Value first = rowOf(tile);
-    if (p.precision == OperandPrecision::int8 && p.terms % p.group() != 0) {
+    if (p.precision == OperandPrecision::int8 && p.k % p.group() != 0) {
       Value zero = zeroFactor();
-      loop(terms.count, mul(groupsOf(terms.count), p.group()), [&](Value term) {
-        loop(constant(0), rowsOf(tile), [&](Value row) { store(zero, item.ownRows, {row, term}); });
+      loop(range.count, mul(groupsOf(range.count), p.group()), [&](Value atK) {
+        loop(constant(0), rowsOf(tile), [&](Value row) { store(zero, item.ownRows, {row, atK}); });
       });
     }
-    visit(terms.count, rowsOf(tile), p.leftByTerms, [&](Value term, Value row) {
-      Value element = factorAt(p.product.left, item, add(first, row), {}, add(terms.first, term));
-      store(element, item.ownRows, {row, term});
+    visit(range.count, rowsOf(tile), p.leftAlongK, [&](Value atK, Value row) {
+      Value element = factorAt(p.product.left, item, add(first, row), {}, add(range.first, atK));
+      store(element, item.ownRows, {row, atK});
     });
   }
 

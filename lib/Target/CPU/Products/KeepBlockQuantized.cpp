@@ -154,7 +154,7 @@ static std::optional<std::vector<float>> findZeros(Value value, int64_t columns,
 
 /// (cast(q) - zero) * scale, of [columns, blocks, terms of a block].
 static std::optional<Weights> findPackedWeights(Value value) {
-  const int64_t columns = shapeOf(value)[0], terms = shapeOf(value)[1];
+  const int64_t columns = shapeOf(value)[0], sizeK = shapeOf(value)[1];
   auto mul = skipShapes(value).getDefiningOp<MulOp>();
   auto sub = mul ? mul.getLhs().getDefiningOp<SubOp>() : SubOp();
   auto cast = sub ? sub.getLhs().getDefiningOp<CastOp>() : CastOp();
@@ -173,7 +173,7 @@ static std::optional<Weights> findPackedWeights(Value value) {
     return std::nullopt;
   auto zero = findZero(sub.getRhs(), packed->bits);
   auto zeros = zero ? std::vector<float>() : findZeros(sub.getRhs(), columns, blocks);
-  BlockQuantized form{packed->bits, block, terms, zero.value_or(-1)};
+  BlockQuantized form{packed->bits, block, sizeK, zero.value_or(-1)};
   if (!zeros || !form.isValid() || form.blocks() != blocks)
     return std::nullopt;
   auto write = [=, data = bytes, blob = block * packed->bits / 8](int64_t column, int64_t at,
@@ -190,11 +190,11 @@ static std::optional<Weights> findPackedWeights(Value value) {
 namespace {
 /// A matrix of weights in the graph: which of its two dimensions are terms.
 struct Matrix {
-  int64_t columns, terms;
-  unsigned termDim;
+  int64_t columns, sizeK;
+  unsigned dimK;
 
-  int64_t at(int64_t column, int64_t term) const {
-    return termDim == 0 ? term * columns + column : column * terms + term;
+  int64_t at(int64_t column, int64_t atK) const {
+    return dimK == 0 ? atK * columns + column : column * sizeK + atK;
   }
 };
 
@@ -240,12 +240,12 @@ static std::optional<PerBlock> findRepeated(Value value, const Matrix &matrix) {
   auto wide = skipShapes(value).getDefiningOp<BroadcastOp>();
   if (!wide || typeOf(wide).getRank() != 3)
     return std::nullopt;
-  const unsigned dim = matrix.termDim;
+  const unsigned dim = matrix.dimK;
   ArrayRef<int64_t> from = shapeOf(wide.getInput()), to = shapeOf(wide);
   const int64_t block = to[dim + 1], blocks = to[dim];
   if (from.size() != 3 || from[dim] != blocks || from[dim + 1] != 1 || block < 1 ||
       from[dim == 0 ? 2 : 0] != matrix.columns ||
-      blocks != int64_t(llvm::divideCeil(matrix.terms, block)))
+      blocks != int64_t(llvm::divideCeil(matrix.sizeK, block)))
     return std::nullopt;
   auto read = readNumbers(wide.getInput());
   if (!read)
@@ -266,27 +266,27 @@ static std::optional<PerBlock> findSpread(Value value, const Matrix &matrix) {
     return std::nullopt;
   SmallVector<int64_t, 2> shape(2 - type.getRank(), 1);
   llvm::append_range(shape, type.getShape());
-  const int64_t columns = shape[1 - matrix.termDim], terms = shape[matrix.termDim];
-  const Matrix table{columns, terms, matrix.termDim};
-  auto at = [&](int64_t column, int64_t term) {
-    return (*read)[table.at(columns == 1 ? 0 : column, term)];
+  const int64_t columns = shape[1 - matrix.dimK], sizeK = shape[matrix.dimK];
+  const Matrix table{columns, sizeK, matrix.dimK};
+  auto at = [&](int64_t column, int64_t atK) {
+    return (*read)[table.at(columns == 1 ? 0 : column, atK)];
   };
   int64_t block = 1;
-  auto changes = [&](int64_t term) {
+  auto changes = [&](int64_t atK) {
     for (int64_t column = 0; column < columns; ++column)
-      if (at(column, term) != at(column, term / block * block))
+      if (at(column, atK) != at(column, atK / block * block))
         return true;
     return false;
   };
-  while (block < terms && at(0, block) == at(0, 0))
+  while (block < sizeK && at(0, block) == at(0, 0))
     ++block;
-  for (int64_t term = 0; term < terms; ++term)
-    if (changes(term))
+  for (int64_t atK = 0; atK < sizeK; ++atK)
+    if (changes(atK))
       return std::nullopt;
-  PerBlock found{block == terms ? matrix.terms : block, {}};
+  PerBlock found{block == sizeK ? matrix.sizeK : block, {}};
   for (int64_t column = 0; column < matrix.columns; ++column)
-    for (int64_t term = 0; term < terms; term += block)
-      found.numbers.push_back(at(column, term));
+    for (int64_t atK = 0; atK < sizeK; atK += block)
+      found.numbers.push_back(at(column, atK));
   return found;
 }
 
@@ -333,19 +333,19 @@ static std::optional<Weights> findByteWeights(Value value, bool isTransposed) {
                              : ArrayRef<char>();
   if (bytes.empty() || shapeOf(numbers) != shapeOf(mul))
     return std::nullopt;
-  const unsigned termDim = isTransposed ? 1 : 0;
-  const Matrix matrix{shapeOf(mul)[1 - termDim], shapeOf(mul)[termDim], termDim};
+  const unsigned dimK = isTransposed ? 1 : 0;
+  const Matrix matrix{shapeOf(mul)[1 - dimK], shapeOf(mul)[dimK], dimK};
   auto scales = findPerBlock(mul.getRhs(), matrix);
-  auto zeros = zero ? findPerBlock(zero, matrix) : PerBlock{matrix.terms, {}};
+  auto zeros = zero ? findPerBlock(zero, matrix) : PerBlock{matrix.sizeK, {}};
   if (!scales || !zeros)
     return std::nullopt;
   const bool isSigned = !typeOf(constant).getElementType().isUnsignedInteger();
-  BlockQuantized form{bitsOf(bytes, isSigned), 0, matrix.terms, -1};
+  BlockQuantized form{bitsOf(bytes, isSigned), 0, matrix.sizeK, -1};
   const int64_t offset = isSigned ? 1 << (form.bits - 1) : 0;
   if (!zero)
     form.zero = offset;
   // One of them may be the same for all terms.
-  const int64_t block = std::min(scales->block, zeros->block), most = matrix.terms;
+  const int64_t block = std::min(scales->block, zeros->block), most = matrix.sizeK;
   form.block = block == most ? llvm::alignTo(most, form.numbersOfWord()) : block;
   if ((scales->block != block && scales->block != most) ||
       (zeros->block != block && zeros->block != most) || !form.isValid())

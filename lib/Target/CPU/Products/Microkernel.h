@@ -6,14 +6,14 @@
 // rows and each column c < width
 //
 //   sums[r * width + c] (+)= left[r * leftStride + k] * panel[k * width + c]   for k = 0, 1, ... <
-//   terms
+//   sizeK
 //
 // one fused multiply-add after the other, so that a sum does not depend on the tile that it is in.
 // With `accumulate` it goes on from what is in `sums`, else it begins with zero: terms can come in
 // blocks. On the way it asks for the cache lines from `next` on. A tile with a `stride` stores its
 // sums that far apart, straight into the result of a product.
 //
-// Factors narrower than 32 bits may come in groups of terms that fill these: side by side in a row
+// Factors narrower than 32 bits may come in groups of K that fill these: side by side in a row
 // of the left operand, which has them anyway, and in each column of the panel (PanelLayout::group).
 // A tile reads 32 bits of either at a time. Terms that fill up the last group of a panel are zeros;
 // of the left operand nothing is read behind the last term. Terms of bytes fill all groups of both:
@@ -65,7 +65,7 @@ struct Microkernel {
   OperandPrecision precision;
   int64_t rows;
   int64_t width;    ///< columns of the panel, a multiple of kColumnUnit
-  int64_t ahead;    ///< cache lines of `next` for each kTermUnit groups of terms
+  int64_t ahead;    ///< cache lines of `next` for each kUnitOfK groups of K
   bool amx = false; ///< cut for processors that multiply matrices (EmitAMXMicrokernel.cpp)
   /// Of tiles whose sums are a part of a matrix: how many of the columns are stored, and elements
   /// from one row to the next. Such a tile begins with zero.
@@ -73,9 +73,9 @@ struct Microkernel {
 
   bool storesIntoResult() const { return stride != 0; }
 
-  /// The arguments, all of them numbers of 64 bits; strides are in elements, the others but `terms`
+  /// The arguments, all of them numbers of 64 bits; strides are in elements, the others but `sizeK`
   /// and `accumulate` addresses.
-  enum Argument { left, leftStride, panel, sums, terms, accumulate, next, numArguments };
+  enum Argument { left, leftStride, panel, sums, sizeK, accumulate, next, numArguments };
 
   std::string symbol() const;
   /// The tile of that name; nothing for other functions.
@@ -85,14 +85,14 @@ struct Microkernel {
 /// Panels are as wide as some of these.
 inline constexpr int64_t kColumnUnit = 16;
 /// Groups of terms that the loop of a tile takes at once.
-inline constexpr int64_t kTermUnit = 4;
+inline constexpr int64_t kUnitOfK = 4;
 
 /// The most rows of a tile whose sums fit the registers of AVX-512; tiles of fewer are as fast in
 /// proportion when there are several. Not more than 9: rows may be a multiple of 4 KiB apart, and
 /// then as many lines share a set of the cache.
 constexpr int64_t mostRows(int64_t width) { return width > 48 ? 6 : 9; }
 
-/// Rows of a matrix register (AMX), and groups of terms that it has of each row of the left
+/// Rows of a matrix register (AMX), and groups of K that it has of each row of the left
 /// operand.
 inline constexpr int64_t kAMXRows = 16, kAMXGroups = 16;
 /// Two matrices of rows by two or three of columns are multiplied with what registers hold already.

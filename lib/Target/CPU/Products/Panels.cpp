@@ -14,9 +14,9 @@ static constexpr int64_t kMostRows = 256;
 /// Items below this number are cut further, as long as they have so many rows.
 static constexpr int64_t kFewItems = 16, kFewestRows = 32;
 /// Terms of a block of a packed panel: up to the first number in one block.
-static constexpr int64_t kMostTerms = 1024, kTermsOfBlock = 768;
+static constexpr int64_t kMostK = 1024, kBlockOfK = 768;
 /// Up to so many terms, what it takes to copy sums from a buffer into the result counts.
-static constexpr int64_t kFewTerms = 64;
+static constexpr int64_t kSmallK = 64;
 /// A constant that would grow by more in panels stays as it is.
 static constexpr int64_t kMostPadding = 2;
 /// Bytes of a block of a panel that an item packs itself; what it unpacks for few rows stays in the
@@ -131,9 +131,9 @@ static std::optional<DirectRows> findDirect(const Product &product, const Side &
       side.factor != op.getMatchingBlockArgument(side.operand))
     return std::nullopt;
   SmallVector<int64_t> steps = stepsOf(op, side.operand, lies->strides);
-  auto term = commonStep(product.sizes(product.terms), pick(steps, product.terms), 1);
+  auto atK = commonStep(product.sizes(product.k), pick(steps, product.k), 1);
   auto row = commonStep(product.sizes(rows), pick(steps, rows), 0);
-  if (term != 1 || !row)
+  if (atK != 1 || !row)
     return std::nullopt;
   return DirectRows{lies->argument, lies->offset, *row, pick(steps, product.batch)};
 }
@@ -163,7 +163,7 @@ static std::optional<BlockQuantizedPanels> findBitsPanels(const Product &product
   auto unpack = side.operand->get().getDefiningOp<linalg::GenericOp>();
   auto form = unpack ? unpack->getAttrOfType<BlockQuantizedAttr>(kBlockQuantizedAttr)
                      : BlockQuantizedAttr();
-  if (!form || product.columns.size() != 1 || product.terms.size() != 1 ||
+  if (!form || product.columns.size() != 1 || product.k.size() != 1 ||
       side.factor != op.getMatchingBlockArgument(side.operand))
     return std::nullopt;
   // All that its body picks from is one matrix of bytes.
@@ -217,14 +217,14 @@ static void keepOneColumnLoop(Product &product) {
   }
 }
 
-bool gantry::cpu::isByTerms(const Product &product, const Side &side, ArrayRef<unsigned> others) {
+bool gantry::cpu::isAlongK(const Product &product, const Side &side, ArrayRef<unsigned> others) {
   Value tensor = side.operand->get();
   std::optional<Strided> lies = findStrided(tensor);
   SmallVector<int64_t> steps =
       stepsOf(product.op, side.operand, lies ? lies->strides : rowMajorStrides(shapeOf(tensor)));
-  if (product.terms.empty() || others.empty())
+  if (product.k.empty() || others.empty())
     return true;
-  return steps[product.terms.back()] < steps[others.back()];
+  return steps[product.k.back()] < steps[others.back()];
 }
 
 RowTiles RowTiles::of(int64_t rows, int64_t mostOfTile) {
@@ -255,17 +255,17 @@ static void chooseItems(PanelProduct &p) {
   p.chunks = std::clamp<int64_t>(chunks, 1, p.tiles);
 }
 
-static void chooseTermBlocks(PanelProduct &p) {
-  int64_t most = kMostTerms, block = kTermsOfBlock;
+static void chooseBlocksOfK(PanelProduct &p) {
+  int64_t most = kMostK, block = kBlockOfK;
   if (!p.right && !p.multipliesBlockQuantized())
     most = block = (p.bits ? kOwnBitsBytes : kOwnPanelBytes) / (p.width * p.panelBytes());
   if (p.multipliesBlockQuantized())
-    most = p.terms;
-  p.termBlocks = p.terms <= most ? 1 : llvm::divideCeil(p.terms, block);
-  int64_t even = llvm::divideCeil(p.terms, p.termBlocks);
+    most = p.k;
+  p.blocksOfK = p.k <= most ? 1 : llvm::divideCeil(p.k, block);
+  int64_t even = llvm::divideCeil(p.k, p.blocksOfK);
   const int64_t unit =
-      p.bits ? p.bits->form.numbersOfWord() : (p.amx ? kAMXGroups : kTermUnit) * p.group();
-  p.termBlock = p.termBlocks == 1 ? even : llvm::alignTo(even, unit);
+      p.bits ? p.bits->form.numbersOfWord() : (p.amx ? kAMXGroups : kUnitOfK) * p.group();
+  p.blockK = p.blocksOfK == 1 ? even : llvm::alignTo(even, unit);
 }
 
 /// Where rows of sums lie in what the kernel stores, if nothing follows the sums and tiles shall
@@ -273,7 +273,7 @@ static void chooseTermBlocks(PanelProduct &p) {
 static std::optional<DirectRows> findDirectResult(const PanelProduct &p) {
   const Product &product = p.product;
   linalg::GenericOp op = product.op;
-  if (p.terms > kFewTerms || p.termBlocks != 1 || p.columns < kColumnUnit || p.amx ||
+  if (p.k > kSmallK || p.blocksOfK != 1 || p.columns < kColumnUnit || p.amx ||
       p.multipliesBlockQuantized() || p.root != op->getResult(0))
     return std::nullopt;
   SmallVector<int64_t> steps =
@@ -351,7 +351,7 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
   p.precision = *precision;
   p.product = std::move(*product);
   p.root = root;
-  const bool hasGroups = p.product.count(p.product.terms) % p.group() == 0;
+  const bool hasGroups = p.product.count(p.product.k) % p.group() == 0;
   if (p.precision != OperandPrecision::int8 || hasGroups)
     p.left = findDirectRows(p.product, func);
   p.right = findPackedPanels(p, func);
@@ -362,14 +362,14 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
   p.batch = p.product.count(p.product.batch);
   p.rows = p.product.count(p.product.rows);
   p.columns = p.product.count(p.product.columns);
-  p.terms = p.product.count(p.product.terms);
-  if (p.batch * p.rows * p.columns * p.terms == 0)
+  p.k = p.product.count(p.product.k);
+  if (p.batch * p.rows * p.columns * p.k == 0)
     return std::nullopt;
-  p.leftByTerms = isByTerms(p.product, p.product.left, p.product.rows);
-  p.rightByTerms = isByTerms(p.product, p.product.right, p.product.columns);
+  p.leftAlongK = isAlongK(p.product, p.product.left, p.product.rows);
+  p.rightAlongK = isAlongK(p.product, p.product.right, p.product.columns);
   chooseTiles(p, registers);
   chooseItems(p);
-  chooseTermBlocks(p);
+  chooseBlocksOfK(p);
   p.out = findDirectResult(p);
   return p;
 }

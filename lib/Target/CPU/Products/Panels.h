@@ -46,7 +46,7 @@ std::optional<DirectRows> findDirectRows(const Product &product, mlir::func::Fun
 std::optional<DirectRows> findDirectColumns(const Product &product, mlir::func::FuncOp func);
 
 /// Whether the last of the terms moves less far than the last of the others does.
-bool isByTerms(const Product &product, const Side &side, llvm::ArrayRef<unsigned> others);
+bool isAlongK(const Product &product, const Side &side, llvm::ArrayRef<unsigned> others);
 
 /// Takes the factors of a product as they are before they are widened; false if not all of them are
 /// bf16.
@@ -91,21 +91,21 @@ struct PanelProduct : RowTiles {
   /// Where tiles store sums that are the result, without an argument; others go through a buffer.
   std::optional<DirectRows> out;
 
-  int64_t batch, columns, terms;
+  int64_t batch, columns, k;
   int64_t width, panels;
   int64_t chunks; ///< of the tiles
-  int64_t termBlock, termBlocks;
+  int64_t blockK, blocksOfK;
   /// Whether terms are nearer to each other than rows (columns) are in an operand that items pack.
-  bool leftByTerms = false, rightByTerms = false;
+  bool leftAlongK = false, rightAlongK = false;
 
   int64_t leftBytes() const { return leftBytesOf(precision); }
   int64_t panelBytes() const { return panelBytesOf(precision); }
   int64_t group() const { return packingFactorOf(precision); }
   /// Terms of a packed panel, those included that fill up the last group.
-  int64_t panelTerms() const { return llvm::alignTo(terms, group()); }
+  int64_t paddedK() const { return llvm::alignTo(k, group()); }
   /// Terms of a row that an item packs itself: bytes fill the last group there, too.
-  int64_t ownRowTerms() const {
-    return precision == OperandPrecision::int8 ? llvm::alignTo(termBlock, group()) : termBlock;
+  int64_t ownRowK() const {
+    return precision == OperandPrecision::int8 ? llvm::alignTo(blockK, group()) : blockK;
   }
   /// Whether weights of few bits are multiplied as they are unpacked, and not kept by an item.
   bool multipliesBlockQuantized() const { return bits && left && rows <= kMostBlockQuantizedRows; }

@@ -81,7 +81,7 @@ Value TileBuilder::allocate(ArrayRef<int64_t> shape, Type element) {
 }
 
 Indices TileBuilder::loopsAt(const Product &product, ValueRange batch, Value row, Value column,
-                             Value term) {
+                             Value atK) {
   Indices loops(linalg::GenericOp(product.op).getNumLoops());
   auto place = [&](ArrayRef<unsigned> list, ValueRange indices) {
     for (auto [loop, index] : llvm::zip(list, indices))
@@ -94,7 +94,7 @@ Indices TileBuilder::loopsAt(const Product &product, ValueRange batch, Value row
   place(product.batch, batch);
   split(product.rows, row);
   split(product.columns, column);
-  split(product.terms, term);
+  split(product.k, atK);
   return loops;
 }
 
@@ -167,37 +167,36 @@ Value TileBuilder::offsetOf(const DirectRows &rows, ValueRange batch) {
   return offset;
 }
 
-void TileBuilder::visit(Value terms, Value others, bool byTerms,
+void TileBuilder::visit(Value sizeK, Value others, bool alongK,
                         function_ref<void(Value, Value)> body) {
-  if (!byTerms)
-    return loop(constant(0), terms, [&](Value term) {
-      loop(constant(0), others, [&](Value other) { body(term, other); });
+  if (!alongK)
+    return loop(constant(0), sizeK, [&](Value atK) {
+      loop(constant(0), others, [&](Value other) { body(atK, other); });
     });
   // One after the other without a loop: LLVM would take a loop for one that scatters.
   constexpr int64_t side = kLineBytes / kElementBytes;
-  Value blocks = arith::DivUIOp::create(b, terms, constant(side));
+  Value blocks = arith::DivUIOp::create(b, sizeK, constant(side));
   loop(constant(0), blocks, [&](Value block) {
     loop(constant(0), others, [&](Value other) {
       for (int64_t i = 0; i < side; ++i)
         body(add(mul(block, side), constant(i)), other);
     });
   });
-  loop(constant(0), others, [&](Value other) {
-    loop(mul(blocks, side), terms, [&](Value term) { body(term, other); });
-  });
+  loop(constant(0), others,
+       [&](Value other) { loop(mul(blocks, side), sizeK, [&](Value atK) { body(atK, other); }); });
 }
 
-void TileBuilder::visitGroups(Value terms, int64_t group, Value others,
+void TileBuilder::visitGroups(Value sizeK, int64_t group, Value others,
                               function_ref<void(Value, Value)> body) {
   if (group == 1)
-    return visit(terms, others, /*byTerms=*/false, body);
-  Value groups = arith::DivUIOp::create(b, terms, constant(group));
+    return visit(sizeK, others, /*alongK=*/false, body);
+  Value groups = arith::DivUIOp::create(b, sizeK, constant(group));
   loop(constant(0), groups, [&](Value each) {
     loop(constant(0), others, [&](Value other) {
       for (int64_t i = 0; i < group; ++i)
         body(add(mul(each, group), constant(i)), other);
     });
   });
-  loop(mul(groups, group), terms,
-       [&](Value term) { loop(constant(0), others, [&](Value other) { body(term, other); }); });
+  loop(mul(groups, group), sizeK,
+       [&](Value atK) { loop(constant(0), others, [&](Value other) { body(atK, other); }); });
 }

@@ -69,7 +69,7 @@ protected:
 
   /// An index for each loop of `product`; those that are not given are null.
   Indices loopsAt(const Product &product, mlir::ValueRange batch, Value row, Value column,
-                  Value term);
+                  Value atK);
 
   //===--- Tiles -----------------------------------------------------------------------------===//
 
@@ -90,11 +90,11 @@ protected:
 
   /// Visits all of terms by others in the order in which an operand lies. Terms that lie side by
   /// side are taken some at a time, of each of the others: as many as a cache line has.
-  void visit(Value terms, Value others, bool byTerms, llvm::function_ref<void(Value, Value)> body);
+  void visit(Value sizeK, Value others, bool alongK, llvm::function_ref<void(Value, Value)> body);
 
   /// The same of terms that lie far from each other: all of a group before the next of the others,
   /// so that what is stored side by side is stored together.
-  void visitGroups(Value terms, int64_t group, Value others,
+  void visitGroups(Value sizeK, int64_t group, Value others,
                    llvm::function_ref<void(Value, Value)> body);
 
   mlir::func::FuncOp func;

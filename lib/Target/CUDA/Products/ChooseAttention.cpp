@@ -12,7 +12,7 @@ using namespace gantry;
 using namespace gantry::gpu;
 
 /// Shorter sums are no tiles (FindProduct.cpp).
-static constexpr int64_t kFewestTerms = 16;
+static constexpr int64_t kSmallestK = 16;
 /// A pass over its columns needs no more shared memory for the space between lines.
 static constexpr int64_t kPadding = 32;
 /// Rows are added up in f32.
@@ -34,10 +34,10 @@ static int64_t strideOf(int64_t keys, int64_t bytes) {
 
 /// The order of additions: what slices have of the terms, and whether zeros are added behind them.
 template <typename TileOf>
-static bool addsAlike(const TileOf &x, const TileOf &y, int64_t terms) {
+static bool addsAlike(const TileOf &x, const TileOf &y, int64_t sizeK) {
   if (x.slices != y.slices)
     return false;
-  return x.slices > 1 ? x.terms == y.terms : (terms % x.terms == 0) == (terms % y.terms == 0);
+  return x.slices > 1 ? x.k == y.k : (sizeK % x.k == 0) == (sizeK % y.k == 0);
 }
 
 /// Bytes of shared memory: both tiles, and sums of slices.
@@ -49,7 +49,7 @@ static Pieces piecesOf(int64_t left, int64_t right, int64_t stages, int64_t slic
   return {stages * left, stages * right, sums * 4};
 }
 
-static int64_t stagesOf(int64_t terms, int64_t ofTile) { return terms > ofTile ? 2 : 1; }
+static int64_t stagesOf(int64_t sizeK, int64_t ofTile) { return sizeK > ofTile ? 2 : 1; }
 
 namespace {
 /// Products of f32 on lanes.
@@ -63,9 +63,9 @@ struct Lanes {
     return costOf(tile, sizes, bytes);
   }
   /// What a product allocates, at most.
-  Pieces pieces(const Tile &tile, int64_t terms) const {
-    return piecesOf(tile.terms * (tile.rows * bytes + tile.padding),
-                    tile.terms * (tile.columns * bytes + tile.padding), stagesOf(terms, tile.terms),
+  Pieces pieces(const Tile &tile, int64_t sizeK) const {
+    return piecesOf(tile.k * (tile.rows * bytes + tile.padding),
+                    tile.k * (tile.columns * bytes + tile.padding), stagesOf(sizeK, tile.k),
                     tile.slices, tile.rows, tile.columns);
   }
   void forAll(const ProductSizes &sizes, const Tile &alone, int64_t rows,
@@ -96,12 +96,12 @@ struct Cores {
   BlockCost cost(const CoreTile &tile, const ProductSizes &sizes) const {
     return costOf(tile, sizes, shape, bytes);
   }
-  Pieces pieces(const CoreTile &tile, int64_t terms) const {
+  Pieces pieces(const CoreTile &tile, int64_t sizeK) const {
     auto ofSide = [&](int64_t extent) {
-      return extent * tile.terms * bytes + std::max(extent, tile.terms) * kMostCorePadding;
+      return extent * tile.k * bytes + std::max(extent, tile.k) * kMostCorePadding;
     };
-    return piecesOf(ofSide(tile.rows), ofSide(tile.columns), stagesOf(terms, tile.terms),
-                    tile.slices, tile.rows, tile.columns);
+    return piecesOf(ofSide(tile.rows), ofSide(tile.columns), stagesOf(sizeK, tile.k), tile.slices,
+                    tile.rows, tile.columns);
   }
   void forAll(const ProductSizes &sizes, const CoreTile &alone, int64_t rows,
               llvm::function_ref<void(const CoreTile &)> consider) const {
@@ -111,7 +111,7 @@ struct Cores {
           for (int64_t steps : {1, 2, 4, 8})
             if (rows % warpRows == 0 && warpRows * warpColumns <= 32 * 64 &&
                 (across == 1 || warpColumns * across < 2 * sizes.columns))
-              consider({rows, warpColumns * across, shape.terms * alone.slices * steps, warpRows,
+              consider({rows, warpColumns * across, shape.k * alone.slices * steps, warpRows,
                         warpColumns, alone.slices});
   }
 };
@@ -146,9 +146,9 @@ chooseOf(const Kind &kind, const ProductSizes &sizes, const typename Kind::TileO
   std::optional<Choice<TileOf>> best;
   kind.forAll(sizes, alone, rows, [&](const TileOf &tile) {
     int64_t shared = rest;
-    for (auto [piece, other] : llvm::zip(kind.pieces(tile, sizes.terms), pieces))
+    for (auto [piece, other] : llvm::zip(kind.pieces(tile, sizes.k), pieces))
       shared += std::max(piece, other);
-    if (tile.threads() != threads || shared > kSharedBytes || !addsAlike(tile, alone, sizes.terms))
+    if (tile.threads() != threads || shared > kSharedBytes || !addsAlike(tile, alone, sizes.k))
       return;
     double cycles = cyclesOf(kind, tile, sizes, shared);
     if (!best || cycles < best->cycles)
@@ -163,7 +163,7 @@ static std::optional<AttentionTiles<typename Kind::TileOf>> choose(const Kind &k
   ProductSizes scores{sizes.batch, sizes.queries, sizes.keys, sizes.depth};
   ProductSizes context{sizes.batch, sizes.queries, sizes.width, sizes.keys};
   if (sizes.batch == 0 || sizes.queries < 2 || sizes.width < 2 ||
-      std::min(sizes.keys, sizes.depth) < kFewestTerms || !kind.fits(sizes))
+      std::min(sizes.keys, sizes.depth) < kSmallestK || !kind.fits(sizes))
     return std::nullopt;
   const auto ofScores = kind.alone(scores), ofContext = kind.alone(context);
   const double elements = double(sizes.batch * sizes.queries * sizes.keys);
@@ -179,7 +179,7 @@ static std::optional<AttentionTiles<typename Kind::TileOf>> choose(const Kind &k
       if (!first)
         continue;
       auto second = chooseOf(kind, context, ofContext, rows, threads, rest,
-                             kind.pieces(first->tile, scores.terms));
+                             kind.pieces(first->tile, scores.k));
       if (!second)
         continue;
       double blocks = double(sizes.batch) * double(llvm::divideCeil(sizes.queries, rows));

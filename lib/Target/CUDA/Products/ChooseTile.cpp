@@ -27,7 +27,7 @@ static int64_t sharedBytes(const Tile &tile, int64_t bytes) {
   int64_t lines = (tile.rows + tile.columns) * bytes + 2 * kMostPadding;
   int64_t sums =
       tile.slices > 1 ? tile.slices * tile.rows * (tile.columns + kMostJoinPadding) * bytes : 0;
-  return 2 * tile.terms * lines + sums;
+  return 2 * tile.k * lines + sums;
 }
 
 /// How often sums are written and read when slices join them.
@@ -38,27 +38,27 @@ BlockCost gantry::gpu::costOf(const Tile &tile, const ProductSizes &sizes, int64
   const double sums = double(tile.threadRows * tile.threadColumns);
   const double rowReads = std::ceil(double(tile.threadRows) * words / 4);
   const double columnReads = std::ceil(double(tile.threadColumns) * words / 4);
-  const double terms = double(tile.terms / tile.slices);
-  const double filled = double((tile.rows + tile.columns) * tile.terms);
+  const double sizeK = double(tile.k / tile.slices);
+  const double filled = double((tile.rows + tile.columns) * tile.k);
   const double fill = 3.6 * filled / kWarp;
-  const double issue = warps * terms * (sums * words + rowReads + columnReads) + fill;
-  const double access = warps * terms * (2.1 * rowReads + 4.8 * columnReads) + 0.5 * fill * words;
+  const double issue = warps * sizeK * (sums * words + rowReads + columnReads) + fill;
+  const double access = warps * sizeK * (2.1 * rowReads + 4.8 * columnReads) + 0.5 * fill * words;
   BlockCost cost;
   cost.blocks = double(TileGrid(sizes, tile.rows, tile.columns).blocks());
-  cost.rounds = double(llvm::divideCeil(sizes.terms, tile.terms));
+  cost.rounds = double(llvm::divideCeil(sizes.k, tile.k));
   cost.threads = threads;
   cost.sharedBytes = double(sharedBytes(tile, bytes));
   cost.registersOfThread =
       30 + words * (sums + 2 * double(tile.threadRows + tile.threadColumns) + filled / threads);
   cost.work = std::max({issue / 4.7, access, filled * double(bytes) / 21});
-  cost.latency = 590 + terms * (0.8 * sums * words + 22);
+  cost.latency = 590 + sizeK * (0.8 * sums * words + 22);
   cost.start = 300;
   cost.finish = 8.4 * double(tile.rows * tile.columns) * passesOfSums(tile.slices) / kWarp;
   return cost;
 }
 
 Tile gantry::gpu::chooseTile(const ProductSizes &sizes, int64_t bytes) {
-  const int64_t rows = sizes.rows, columns = sizes.columns, terms = sizes.terms;
+  const int64_t rows = sizes.rows, columns = sizes.columns, sizeK = sizes.k;
   Tile best{};
   double least = 0;
   auto consider = [&](const Tile &tile) {
@@ -74,7 +74,7 @@ Tile gantry::gpu::chooseTile(const ProductSizes &sizes, int64_t bytes) {
     }
   };
   int64_t mostPerThread = bytes > 4 ? 4 : 8;
-  int64_t mostDepth = std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(terms))), 8, 64);
+  int64_t mostDepth = std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(sizeK))), 8, 64);
   int64_t mostRows = std::min<int64_t>(128, int64_t(llvm::PowerOf2Ceil(uint64_t(rows))));
   int64_t mostColumns = std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(columns))), 4, 128);
   int64_t leastRows = std::min(kFewestTileRows, mostRows);
@@ -85,7 +85,7 @@ Tile gantry::gpu::chooseTile(const ProductSizes &sizes, int64_t bytes) {
         for (int64_t across = 1; across <= std::min(mostPerThread, tileColumns); across *= 2)
           for (int64_t slices = 1; slices <= 16; slices *= 2)
             for (int64_t depth = std::max<int64_t>(8, slices); depth <= mostDepth; depth *= 2)
-              if (slices == 1 || terms >= 2 * slices)
+              if (slices == 1 || sizeK >= 2 * slices)
                 consider({tileRows, tileColumns, depth, own, across, slices});
   return best;
 }
@@ -101,11 +101,11 @@ static constexpr double kLatency = 570, kBarrier = 60, kUnfilled = 40;
 BlockCost gantry::gpu::costOf(const CoreTile &tile, const ProductSizes &sizes,
                               const CoreShape &shape, int64_t bytes) {
   const double threads = double(tile.threads()), warps = threads / kWarp;
-  const double steps = double(tile.terms / tile.slices / shape.terms);
+  const double steps = double(tile.k / tile.slices / shape.k);
   const double multiplies = double(tile.warpRows / shape.rows * (tile.warpColumns / shape.columns));
   // tf32 has no instruction that reads four matrices.
   const double reads = double(tile.warpRows + tile.warpColumns) / 16 * (bytes > 2 ? 4 : 1);
-  const double filled = double((tile.rows + tile.columns) * tile.terms);
+  const double filled = double((tile.rows + tile.columns) * tile.k);
   const double filledBytes = filled * double(bytes);
   const double stages = double(tile.stages);
   // A copy is a place and an instruction for 16 bytes, and passes no registers.
@@ -114,7 +114,7 @@ BlockCost gantry::gpu::costOf(const CoreTile &tile, const ProductSizes &sizes,
   const double issue = warps * steps * (multiplies + 3 * reads) + fill;
   BlockCost cost;
   cost.blocks = double(TileGrid(sizes, tile.rows, tile.columns).blocks());
-  cost.rounds = double(llvm::divideCeil(sizes.terms, tile.terms));
+  cost.rounds = double(llvm::divideCeil(sizes.k, tile.k));
   cost.threads = threads;
   cost.sharedBytes = std::max(2.0, stages) * filledBytes +
                      (tile.slices > 1 ? 4.0 * double(tile.slices * tile.rows * tile.columns) : 0);
@@ -143,7 +143,7 @@ static void forCoreTiles(const ProductSizes &sizes, const CoreShape &shape, int6
         for (int64_t across : {1, 2, 4})
           for (int64_t slices : {1, 2, 4})
             for (int64_t steps : {1, 2, 4}) {
-              CoreTile tile{warpRows * down, warpColumns * across, shape.terms * slices * steps,
+              CoreTile tile{warpRows * down, warpColumns * across, shape.k * slices * steps,
                             warpRows,        warpColumns,          slices};
               bool isLarge = tile.rows >= 2 * sizes.rows && down > 1;
               isLarge |= tile.columns >= 2 * sizes.columns && across > 1;
@@ -179,8 +179,8 @@ CoreTile gantry::gpu::chooseCoreTile(const ProductSizes &sizes, const CoreShape 
   constexpr int64_t mostSums = 64;
   BestCoreTile best{sizes, shape, bytes};
   forCoreTiles(sizes, shape, mostSums, [&](const CoreTile &tile) {
-    int64_t data = (tile.rows + tile.columns) * tile.terms * bytes;
-    int64_t lines = std::max(tile.rows, tile.terms) + std::max(tile.columns, tile.terms);
+    int64_t data = (tile.rows + tile.columns) * tile.k * bytes;
+    int64_t lines = std::max(tile.rows, tile.k) + std::max(tile.columns, tile.k);
     if (2 * (data + lines * kMostCorePadding) + bytesOfJoinedSums(tile) <= kMostTileBytes)
       best.consider(tile);
   });
@@ -194,9 +194,9 @@ CoreTile gantry::gpu::chooseStagedTile(const CoreTile &other, const ProductSizes
   constexpr int64_t mostSums = 128, fewestStages = 2, mostStages = 4;
   BestCoreTile best{sizes, shape, bytes};
   forCoreTiles(sizes, shape, mostSums, [&](CoreTile tile) {
-    if (tile.slices != other.slices || (tile.slices > 1 && tile.terms != other.terms))
+    if (tile.slices != other.slices || (tile.slices > 1 && tile.k != other.k))
       return;
-    const int64_t data = (tile.rows + tile.columns) * tile.terms * bytes;
+    const int64_t data = (tile.rows + tile.columns) * tile.k * bytes;
     for (tile.stages = stages.value_or(fewestStages); tile.stages <= stages.value_or(mostStages);
          ++tile.stages)
       if (tile.stages * data + bytesOfJoinedSums(tile) <= kSharedBytes)

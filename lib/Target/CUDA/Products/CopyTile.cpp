@@ -29,8 +29,8 @@ Value Swizzle::of(ImplicitLocOpBuilder &b, Value line) const {
 /// What is apart in memory is copied one by one, along the rows that lie side by side.
 void FillTile::useCopies() {
   copies = true;
-  if (lanesAlongRows && alongTerms) {
-    alongTerms = false;
+  if (lanesAlongRows && alongK) {
+    alongK = false;
     values = 1;
   }
 }
@@ -40,20 +40,20 @@ static Value both(ImplicitLocOpBuilder &b, Value x, Value y) {
 }
 
 /// Behind the last term and outside of an image there are zeros.
-void FillTile::copy(Value term, const TileMemory &to, Value offset) {
+void FillTile::copy(Value atK, const TileMemory &to, Value offset) {
   ImplicitLocOpBuilder &b = launch.builder();
   auto copyPiece = [&](int64_t turn, Value from, Value isThere) {
     Place place = placeOf(turn);
-    Value line = to.linesOfTerms ? place.row : place.term;
-    Value column = to.linesOfTerms ? place.term : place.row;
+    Value line = to.linesOfK ? place.row : place.k;
+    Value column = to.linesOfK ? place.k : place.row;
     column = arith::XOrIOp::create(b, column, to.swizzle->of(b, line));
     Value at = addIndex(b, addIndex(b, mulIndex(b, line, to.stride), column), offset);
     copyLater(b, memory, from, to.memory, at, values, isThere);
   };
   auto copyAll = [&] {
     for (auto &[key, group] : groupsOfTurns()) {
-      Reach reach = reachOf(spots.find(key.first)->second, group, term);
-      Value isThere = both(b, reach.isTerm, reach.isInside);
+      Reach reach = reachOf(spots.find(key.first)->second, group, atK);
+      Value isThere = both(b, reach.isInK, reach.isInside);
       for (int64_t turn : group) {
         Value from = addIndex(b, reach.spot.address, indexConstant(b, distanceOf(turn)));
         // Nothing is read there, but the address should be one.

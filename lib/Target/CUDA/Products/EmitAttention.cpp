@@ -197,7 +197,7 @@ void AttentionWay<Products>::emit(KernelEmitter &kernel) {
 static AttentionSizes sizesOf(const AttentionForm &form) {
   const Product &scores = form.scores, &context = form.context;
   return {scores.count(scores.batch), scores.count(scores.rows), scores.count(scores.columns),
-          scores.count(scores.terms), context.count(context.columns)};
+          scores.count(scores.k), context.count(context.columns)};
 }
 
 template <typename Products>

@@ -40,13 +40,13 @@ private:
   SmallVector<Value> multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight);
   SmallVector<Value> multiplyStep(ValueRange sums, const Fragments &a, const Fragments &b);
 
-  Fragments readLeft(Value term, Value stage);
-  Fragments readRight(Value term, Value stage);
+  Fragments readLeft(Value atK, Value stage);
+  Fragments readRight(Value atK, Value stage);
   bool hasMatrices(const TileMemory &from) const;
-  SmallVector<Value> loadHalves(const TileMemory &from, Value first, Value half, Value term,
+  SmallVector<Value> loadHalves(const TileMemory &from, Value first, Value half, Value atK,
                                 Value far, Value line, Value stage);
-  Value loadWord(const TileMemory &from, Value extentAt, Value termAt, Value stage);
-  Value placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value ownLine, Value stage);
+  Value loadWord(const TileMemory &from, Value extentAt, Value placeK, Value stage);
+  Value placeIn(const TileMemory &memory, Value extentAt, Value placeK, Value ownLine, Value stage);
   SmallVector<Run> runsOf(ArrayRef<Value> sums);
   Value roundToTF32(Value x);
   Value roundWord(Value word);
@@ -64,7 +64,7 @@ private:
 CoreEmitter::CoreEmitter(KernelEmitter &kernel, const Product &product,
                          const CoreOperands &operands, const CoreTile &tile)
     : launch(kernel.launch()), operands(operands), tile(tile), b(kernel.builder()),
-      pair(kernel, product, operands.left, operands.right, {tile.rows, tile.columns, tile.terms}) {
+      pair(kernel, product, operands.left, operands.right, {tile.rows, tile.columns, tile.k}) {
   if (tile.stages > 0)
     pair.useStages(tile.stages);
   else if (operands.kind == Kind::tf32)
@@ -88,35 +88,35 @@ void CoreEmitter::findPlace() {
 }
 
 /// Lines as they lie in memory; for tf32 lines of rows, since no instruction turns 32 bits, unless
-/// copies bring what is in lines of terms already.
+/// copies bring what is in lines of K already.
 TilePair::Layout CoreEmitter::layoutOf(const FillTile &fill, int64_t pieces) const {
   const bool isTF32 = operands.kind == Kind::tf32;
-  bool linesOfTerms = (!isTF32 || tile.stages > 0) && fill.readsTerms();
+  bool linesOfK = (!isTF32 || tile.stages > 0) && fill.readsAlongK();
   int64_t bytes = operands.bytes();
   auto passesToRead = [=, this](int64_t stride) {
-    int64_t steps = tile.terms / tile.slices / operands.shape().terms;
+    int64_t steps = tile.k / tile.slices / operands.shape().k;
     if (operands.kind == Kind::tf32)
       return steps * pieces * 4 *
              countPasses([&](int64_t lane) { return (lane % 4 * stride + lane / 4) * bytes; },
                          bytes);
     // The lines of a matrix, for each quarter of the warp.
     auto line = [&](int64_t lane) {
-      int64_t matrix = lane / 8, other = (linesOfTerms ? matrix / 2 : matrix % 2) * 8;
-      int64_t own = (linesOfTerms ? matrix % 2 : matrix / 2) * 8 + lane % 8;
+      int64_t matrix = lane / 8, other = (linesOfK ? matrix / 2 : matrix % 2) * 8;
+      int64_t own = (linesOfK ? matrix % 2 : matrix / 2) * 8 + lane % 8;
       return (own * stride + other) * bytes;
     };
     return steps * pieces * countPasses(line, 16);
   };
-  return {linesOfTerms, 16 / bytes, kMostCorePadding / bytes, passesToRead,
-          isTF32 && !linesOfTerms ? 2 : 1};
+  return {linesOfK, 16 / bytes, kMostCorePadding / bytes, passesToRead,
+          isTF32 && !linesOfK ? 2 : 1};
 }
 
 /// `ownLine` is what of the line's number tells the lanes of a warp apart. The rest is a multiple
 /// of all lines whose pieces have places of their own.
-Value CoreEmitter::placeIn(const TileMemory &memory, Value extentAt, Value termAt, Value ownLine,
+Value CoreEmitter::placeIn(const TileMemory &memory, Value extentAt, Value placeK, Value ownLine,
                            Value stage) {
-  Value line = memory.linesOfTerms ? extentAt : termAt;
-  Value column = memory.linesOfTerms ? termAt : extentAt;
+  Value line = memory.linesOfK ? extentAt : placeK;
+  Value column = memory.linesOfK ? placeK : extentAt;
   if (memory.swizzle)
     column = arith::XOrIOp::create(b, column, memory.swizzle->of(b, ownLine));
   return addIndex(b, addIndex(b, mulIndex(b, line, memory.stride), column), stage);
@@ -139,42 +139,42 @@ Value CoreEmitter::roundWord(Value word) {
 
 /// Whether pieces are read as matrices: what is turned has to have 16 bits.
 bool CoreEmitter::hasMatrices(const TileMemory &from) const {
-  return operands.kind != Kind::tf32 || from.linesOfTerms;
+  return operands.kind != Kind::tf32 || from.linesOfK;
 }
 
-/// Four matrices of 8 x 8, in the halves from `first` on and the near and far terms from `term` on:
+/// Four matrices of 8 x 8, in the halves from `first` on and the near and far terms from `atK` on:
 /// of every eight lanes each says where a line of one begins.
 SmallVector<Value> CoreEmitter::loadHalves(const TileMemory &from, Value first, Value half,
-                                           Value term, Value far, Value line, Value stage) {
+                                           Value atK, Value far, Value line, Value stage) {
   Value extentAt = addIndex(b, first, mulIndex(b, half, 8));
-  Value termAt = addIndex(b, term, mulIndex(b, far, operands.shape().terms / 2));
-  Value &moving = from.linesOfTerms ? extentAt : termAt;
+  Value placeK = addIndex(b, atK, mulIndex(b, far, operands.shape().k / 2));
+  Value &moving = from.linesOfK ? extentAt : placeK;
   moving = addIndex(b, moving, line);
-  SmallVector<Value> words = loadMatrices(
-      b, from.memory, placeIn(from, extentAt, termAt, line, stage), !from.linesOfTerms);
+  SmallVector<Value> words =
+      loadMatrices(b, from.memory, placeIn(from, extentAt, placeK, line, stage), !from.linesOfK);
   if (operands.kind == Kind::tf32)
     for (Value &word : words)
       word = roundWord(word);
   return words;
 }
 
-Value CoreEmitter::loadWord(const TileMemory &from, Value extentAt, Value termAt, Value stage) {
+Value CoreEmitter::loadWord(const TileMemory &from, Value extentAt, Value placeK, Value stage) {
   Value number =
-      memref::LoadOp::create(b, from.memory, placeIn(from, extentAt, termAt, member, stage));
+      memref::LoadOp::create(b, from.memory, placeIn(from, extentAt, placeK, member, stage));
   if (tile.stages > 0)
     number = roundToTF32(number);
   return arith::BitcastOp::create(b, b.getI32Type(), number);
 }
 
 /// Pieces of 16 rows by the terms of a step.
-Fragments CoreEmitter::readLeft(Value term, Value stage) {
+Fragments CoreEmitter::readLeft(Value atK, Value stage) {
   Fragments fragments;
   Value eight = indexConstant(b, 8);
   for (int64_t row = 0; row < tile.warpRows; row += 16) {
     Value first = addIndex(b, warpRow, indexConstant(b, row));
     if (!hasMatrices(pair.left)) {
       Value upper = addIndex(b, first, group), lower = addIndex(b, upper, eight);
-      Value near = addIndex(b, term, member), far = addIndex(b, near, indexConstant(b, 4));
+      Value near = addIndex(b, atK, member), far = addIndex(b, near, indexConstant(b, 4));
       fragments.push_back(
           {loadWord(pair.left, upper, near, stage), loadWord(pair.left, lower, near, stage),
            loadWord(pair.left, upper, far, stage), loadWord(pair.left, lower, far, stage)});
@@ -182,18 +182,18 @@ Fragments CoreEmitter::readLeft(Value term, Value stage) {
     }
     // Upper and lower half of the near terms, then of the far ones.
     Indices at = delinearize(b, lane, {2, 2, 8});
-    fragments.push_back(loadHalves(pair.left, first, at[1], term, at[0], at[2], stage));
+    fragments.push_back(loadHalves(pair.left, first, at[1], atK, at[0], at[2], stage));
   }
   return fragments;
 }
 
 /// Pieces of 8 columns; two of them are loaded together.
-Fragments CoreEmitter::readRight(Value term, Value stage) {
+Fragments CoreEmitter::readRight(Value atK, Value stage) {
   Fragments fragments;
   for (int64_t column = 0; column < tile.warpColumns; column += 16) {
     Value first = addIndex(b, warpColumn, indexConstant(b, column));
     if (!hasMatrices(pair.right)) {
-      Value near = addIndex(b, term, member), far = addIndex(b, near, indexConstant(b, 4));
+      Value near = addIndex(b, atK, member), far = addIndex(b, near, indexConstant(b, 4));
       for (int64_t piece : {0, 8}) {
         Value at = addIndex(b, addIndex(b, first, group), indexConstant(b, piece));
         fragments.push_back(
@@ -203,7 +203,7 @@ Fragments CoreEmitter::readRight(Value term, Value stage) {
     }
     // Near and far terms of the first piece, then of the second one.
     Indices at = delinearize(b, lane, {2, 2, 8});
-    SmallVector<Value> words = loadHalves(pair.right, first, at[0], term, at[1], at[2], stage);
+    SmallVector<Value> words = loadHalves(pair.right, first, at[0], atK, at[1], at[2], stage);
     fragments.push_back({words[0], words[1]});
     fragments.push_back({words[2], words[3]});
   }
@@ -228,11 +228,11 @@ SmallVector<Value> CoreEmitter::multiplyStep(ValueRange sums, const Fragments &x
 
 /// The steps of this warp's slice, one after the other.
 SmallVector<Value> CoreEmitter::multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight) {
-  int64_t step = operands.shape().terms, terms = tile.terms / tile.slices;
-  Value first = mulIndex(b, slice, terms);
+  int64_t step = operands.shape().k, sizeK = tile.k / tile.slices;
+  Value first = mulIndex(b, slice, sizeK);
   SmallVector<Value> next(sums.begin(), sums.end());
-  for (int64_t term = 0; term < terms; term += step) {
-    Value at = addIndex(b, first, indexConstant(b, term));
+  for (int64_t atK = 0; atK < sizeK; atK += step) {
+    Value at = addIndex(b, first, indexConstant(b, atK));
     Fragments x = readLeft(at, stageOfLeft), y = readRight(at, stageOfRight);
     next = multiplyStep(next, x, y);
   }

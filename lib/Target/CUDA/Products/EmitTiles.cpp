@@ -49,9 +49,8 @@ private:
   TilePair::Layout layoutOf(const Share &share) const;
   SmallVector<Value> addUp();
   SmallVector<Value> multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight);
-  SmallVector<Value> multiplyTerm(ValueRange sums, Value term, Value stageOfLeft,
-                                  Value stageOfRight);
-  SmallVector<Value> read(const TileMemory &from, const Share &share, Value term, Value stage);
+  SmallVector<Value> multiplyAtK(ValueRange sums, Value atK, Value stageOfLeft, Value stageOfRight);
+  SmallVector<Value> read(const TileMemory &from, const Share &share, Value atK, Value stage);
   Value multiplyAdd(Value x, Value y, Value sum);
 
   SmallVector<Run> runsOf(ArrayRef<Value> sums);
@@ -70,7 +69,7 @@ private:
 TileEmitter::TileEmitter(KernelEmitter &kernel, const Product &product, const Tile &tile)
     : launch(kernel.launch()), elements(kernel.elements()), product(product), tile(tile),
       b(kernel.builder()), pair(kernel, product, product.left.factor, product.right.factor,
-                                {tile.rows, tile.columns, tile.terms}) {}
+                                {tile.rows, tile.columns, tile.k}) {}
 
 //===----------------------------------------------------------------------===//
 // Places
@@ -93,21 +92,21 @@ void TileEmitter::findPlace() {
 
 /// Copies of the body's own ops, whose flags say what may be contracted.
 Value TileEmitter::multiplyAdd(Value x, Value y, Value sum) {
-  Operation *term = b.clone(*product.multiply);
-  term->setOperands({x, y});
+  Operation *multiplied = b.clone(*product.multiply);
+  multiplied->setOperands({x, y});
   if (product.multiply->getOperand(0) != product.left.factor)
-    term->setOperands({y, x});
+    multiplied->setOperands({y, x});
   Operation *next = b.clone(*product.add);
   bool sumIsFirst = product.add->getOperand(1) == product.multiply->getResult(0);
-  next->setOperands(sumIsFirst ? ValueRange{sum, term->getResult(0)}
-                               : ValueRange{term->getResult(0), sum});
+  next->setOperands(sumIsFirst ? ValueRange{sum, multiplied->getResult(0)}
+                               : ValueRange{multiplied->getResult(0), sum});
   return next->getResult(0);
 }
 
-SmallVector<Value> TileEmitter::read(const TileMemory &from, const Share &share, Value term,
+SmallVector<Value> TileEmitter::read(const TileMemory &from, const Share &share, Value atK,
                                      Value stage) {
   SmallVector<Value> values;
-  Value line = addIndex(b, mulIndex(b, term, from.stride), stage);
+  Value line = addIndex(b, mulIndex(b, atK, from.stride), stage);
   for (int64_t i = 0; i < share.pieces(); ++i) {
     Value at = addIndex(b, line, share.start(b, i));
     if (share.piece == 1) {
@@ -123,10 +122,10 @@ SmallVector<Value> TileEmitter::read(const TileMemory &from, const Share &share,
   return values;
 }
 
-SmallVector<Value> TileEmitter::multiplyTerm(ValueRange sums, Value term, Value stageOfLeft,
-                                             Value stageOfRight) {
-  SmallVector<Value> x = read(pair.left, rows, term, stageOfLeft);
-  SmallVector<Value> y = read(pair.right, columns, term, stageOfRight);
+SmallVector<Value> TileEmitter::multiplyAtK(ValueRange sums, Value atK, Value stageOfLeft,
+                                            Value stageOfRight) {
+  SmallVector<Value> x = read(pair.left, rows, atK, stageOfLeft);
+  SmallVector<Value> y = read(pair.right, columns, atK, stageOfRight);
   SmallVector<Value> next(sums.begin(), sums.end());
   for (size_t i = 0; i < x.size(); ++i)
     for (size_t j = 0; j < y.size(); ++j)
@@ -136,19 +135,19 @@ SmallVector<Value> TileEmitter::multiplyTerm(ValueRange sums, Value term, Value 
 
 /// The terms of this thread's slice that are in shared memory, one after the other.
 SmallVector<Value> TileEmitter::multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight) {
-  int64_t terms = tile.terms / tile.slices;
+  int64_t sizeK = tile.k / tile.slices;
   int64_t together =
-      std::clamp<int64_t>(kMostUnrolled / (tile.threadRows * tile.threadColumns), 1, terms);
-  Value first = mulIndex(b, slice, terms);
+      std::clamp<int64_t>(kMostUnrolled / (tile.threadRows * tile.threadColumns), 1, sizeK);
+  Value first = mulIndex(b, slice, sizeK);
   auto run = [&](ValueRange soFar, Value start) {
     SmallVector<Value> next(soFar.begin(), soFar.end());
     for (int64_t i = 0; i < together; ++i)
-      next = multiplyTerm(next, addIndex(b, start, indexConstant(b, i)), stageOfLeft, stageOfRight);
+      next = multiplyAtK(next, addIndex(b, start, indexConstant(b, i)), stageOfLeft, stageOfRight);
     return next;
   };
-  if (together == terms)
+  if (together == sizeK)
     return run(sums, first);
-  return LoopBuilder(b, &elements).loop(0, terms, together, sums, [&](Value i, ValueRange soFar) {
+  return LoopBuilder(b, &elements).loop(0, sizeK, together, sums, [&](Value i, ValueRange soFar) {
     return run(soFar, addIndex(b, first, i));
   });
 }
@@ -157,8 +156,7 @@ SmallVector<Value> TileEmitter::multiply(ValueRange sums, Value stageOfLeft, Val
 std::pair<int64_t, int64_t> TileEmitter::firstOf(const Share &share, int64_t thread) const {
   int64_t of =
       &share == &columns ? thread % columns.lanes() : thread / columns.lanes() % rows.lanes();
-  return {of * share.piece,
-          thread / tile.threadsOfSlice() % tile.slices * (tile.terms / tile.slices)};
+  return {of * share.piece, thread / tile.threadsOfSlice() % tile.slices * (tile.k / tile.slices)};
 }
 
 /// Tiles have a line for each term.
@@ -166,10 +164,10 @@ TilePair::Layout TileEmitter::layoutOf(const Share &share) const {
   int64_t bytes = product.type().getIntOrFloatBitWidth() / 8;
   auto passesToRead = [this, &share, bytes](int64_t stride) {
     auto place = [&](int64_t lane) {
-      auto [first, term] = firstOf(share, lane);
-      return (term * stride + first) * bytes;
+      auto [first, atK] = firstOf(share, lane);
+      return (atK * stride + first) * bytes;
     };
-    return tile.terms / tile.slices * share.pieces() * countPasses(place, share.piece * bytes);
+    return tile.k / tile.slices * share.pieces() * countPasses(place, share.piece * bytes);
   };
   return {false, share.piece, tile.padding / bytes, passesToRead};
 }

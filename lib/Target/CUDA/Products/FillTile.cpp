@@ -46,8 +46,8 @@ void FillTile::chooseComputed() {
   if (last < 0)
     return;
   AffineExpr expr = op.getMatchingIndexingMap(side.operand).getResult(last);
-  alongTerms = llvm::none_of(loops, [&](unsigned loop) { return expr.isFunctionOfDim(loop); });
-  lanesAlongRows = !alongTerms;
+  alongK = llvm::none_of(loops, [&](unsigned loop) { return expr.isFunctionOfDim(loop); });
+  lanesAlongRows = !alongK;
 }
 
 /// How many neighbours of a walk are there to be read at once, at most `most`: where they follow
@@ -72,11 +72,11 @@ static int64_t widthAlong(const Product &product, const Side &side, const Places
 
 /// Terms, where they are nearer to each other than rows are. Of patches, too: a row of a window is
 /// nearer than the next window.
-static bool isReadAlongTerms(const Walk &rows, const Walk &terms, int64_t bytes) {
+static bool isReadAlongK(const Walk &rows, const Walk &walkOfK, int64_t bytes) {
   const int64_t rowStep = rows.last().step;
-  return terms.last().step == 1 || rows.loops.empty() || rowStep > terms.last().step ||
+  return walkOfK.last().step == 1 || rows.loops.empty() || rowStep > walkOfK.last().step ||
          (rowStep * bytes >= kSectorBytes &&
-          llvm::any_of(terms.loops, [&](const Walk::Loop &loop) { return loop.step < rowStep; }));
+          llvm::any_of(walkOfK.loops, [&](const Walk::Loop &loop) { return loop.step < rowStep; }));
 }
 
 bool gantry::gpu::mayBeCopied(const Product &product, const Side &side, Value factor,
@@ -88,10 +88,10 @@ bool gantry::gpu::mayBeCopied(const Product &product, const Side &side, Value fa
       (!places->borders.empty() && !matchPattern(places->outside, m_PosZeroFloat())))
     return false;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  Walk rows(*places, sizes, loops), terms(*places, sizes, product.terms);
+  Walk rows(*places, sizes, loops), walkOfK(*places, sizes, product.k);
   const int64_t bytes = factor.getType().getIntOrFloatBitWidth() / 8;
-  const bool alongTerms = isReadAlongTerms(rows, terms, bytes);
-  return widthAlong(product, side, *places, alongTerms ? terms : rows, alongTerms ? rows : terms,
+  const bool alongK = isReadAlongK(rows, walkOfK, bytes);
+  return widthAlong(product, side, *places, alongK ? walkOfK : rows, alongK ? rows : walkOfK,
                     kAccessBytes / bytes) *
              bytes >=
          leastBytes;
@@ -99,26 +99,26 @@ bool gantry::gpu::mayBeCopied(const Product &product, const Side &side, Value fa
 
 /// What is together in memory is read at once. Where rows are, but not evenly enough, a thread
 /// reads several terms of one row instead: what it asks for them is the same, and they are written
-/// at once to lines of terms.
+/// at once to lines of K.
 void FillTile::chooseRead() {
   linalg::GenericOp op = product.op;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   rowWalk.emplace(*places, sizes, loops);
-  termWalk.emplace(*places, sizes, product.terms);
-  alongTerms = isReadAlongTerms(*rowWalk, *termWalk, bytesOfElement());
-  lanesAlongRows = !alongTerms;
-  const Walk &own = alongTerms ? *termWalk : *rowWalk, &other = alongTerms ? *rowWalk : *termWalk;
+  walkOfK.emplace(*places, sizes, product.k);
+  alongK = isReadAlongK(*rowWalk, *walkOfK, bytesOfElement());
+  lanesAlongRows = !alongK;
+  const Walk &own = alongK ? *walkOfK : *rowWalk, &other = alongK ? *rowWalk : *walkOfK;
   values = widthAlong(product, side, *places, own, other,
-                      std::min(kAccessBytes / bytesOfElement(), alongTerms ? depth : extent));
-  if (alongTerms || values > 1 || termWalk->last().meetsBorder())
+                      std::min(kAccessBytes / bytesOfElement(), alongK ? depth : extent));
+  if (alongK || values > 1 || walkOfK->last().meetsBorder())
     return;
   auto fits = [&](int64_t width) {
-    return termWalk->last().size % width == 0 && width <= depth &&
+    return walkOfK->last().size % width == 0 && width <= depth &&
            extent * depth / width >= launch.threads();
   };
   while (values < kMostGathered && values * bytesOfElement() < kAccessBytes && fits(2 * values))
     values *= 2;
-  alongTerms = values > 1;
+  alongK = values > 1;
 }
 
 int64_t FillTile::turns() const { return std::max<int64_t>(1, pieces() / launch.threads()); }
@@ -126,7 +126,7 @@ int64_t FillTile::turns() const { return std::max<int64_t>(1, pieces() / launch.
 /// All are powers of two. Along terms, the threads of a warp read a sector of each of their rows,
 /// or one term of many rows.
 SmallVector<FillTile::Digit, 4> FillTile::digits() const {
-  if (!alongTerms) {
+  if (!alongK) {
     int64_t across = extent / values;
     // Eight threads write at a time. Where a line has less for them, each has a line.
     bool isShort = values > 1 && across < kThreadsOfPass && !copies;
@@ -151,10 +151,10 @@ SmallVector<FillTile::Digit, 4> FillTile::digits() const {
 }
 
 /// Digits of `thread + turn * threads`; all divisors are powers of two, so the two never carry.
-int64_t FillTile::offsetOf(int64_t turn, bool ofTerm) const {
+int64_t FillTile::offsetOf(int64_t turn, bool ofK) const {
   int64_t offset = 0;
   for (const Digit &own : digits())
-    if (own.isOfTerm == ofTerm)
+    if (own.isOfK == ofK)
       offset += turn * launch.threads() / own.divisor % own.modulus * own.weight;
   return offset;
 }
@@ -162,19 +162,19 @@ int64_t FillTile::offsetOf(int64_t turn, bool ofTerm) const {
 FillTile::Place FillTile::placeOf(int64_t turn) {
   ImplicitLocOpBuilder &b = launch.builder();
   return {addIndex(b, threadRow, indexConstant(b, offsetOf(turn, false))),
-          addIndex(b, threadTerm, indexConstant(b, offsetOf(turn, true)))};
+          addIndex(b, threadK, indexConstant(b, offsetOf(turn, true)))};
 }
 
-int64_t FillTile::passesToStore(bool linesOfTerms, int64_t stride) const {
+int64_t FillTile::passesToStore(bool linesOfK, int64_t stride) const {
   int64_t bytes = factor.getType().getIntOrFloatBitWidth() / 8;
   auto placeOfLane = [&](int64_t lane) {
-    int64_t row = 0, term = 0;
+    int64_t row = 0, atK = 0;
     for (const Digit &own : digits())
-      (own.isOfTerm ? term : row) += lane / own.divisor % own.modulus * own.weight;
-    int64_t line = linesOfTerms ? row : term, column = linesOfTerms ? term : row;
+      (own.isOfK ? atK : row) += lane / own.divisor % own.modulus * own.weight;
+    int64_t line = linesOfK ? row : atK, column = linesOfK ? atK : row;
     return (line * stride + column) * bytes;
   };
-  bool isOneLine = linesOfTerms == alongTerms;
+  bool isOneLine = linesOfK == alongK;
   return turns() * (isOneLine ? countPasses(placeOfLane, values * bytes)
                               : values * countPasses(placeOfLane, bytes));
 }
@@ -183,7 +183,7 @@ void FillTile::moveTo(ValueRange indices, Value start) {
   ImplicitLocOpBuilder &b = launch.builder();
   batch = llvm::to_vector(indices);
   first = start;
-  threadRow = threadTerm = indexConstant(b, 0);
+  threadRow = threadK = indexConstant(b, 0);
   for (const Digit &own : digits()) {
     Value part = launch.thread();
     if (own.modulus == 1 || own.divisor >= launch.threads())
@@ -192,7 +192,7 @@ void FillTile::moveTo(ValueRange indices, Value start) {
       part = arith::DivUIOp::create(b, part, indexConstant(b, own.divisor));
     if (launch.threads() / own.divisor > own.modulus)
       part = arith::RemUIOp::create(b, part, indexConstant(b, own.modulus));
-    Value &to = own.isOfTerm ? threadTerm : threadRow;
+    Value &to = own.isOfK ? threadK : threadRow;
     to = addIndex(b, to, mulIndex(b, part, own.weight));
   }
   if (!places)
@@ -217,10 +217,10 @@ void FillTile::store(ArrayRef<Value> loaded, const TileMemory &to, Value offset)
       if (round)
         for (Value &value : piece)
           value = round(value);
-      Value line = to.linesOfTerms ? place.row : place.term;
-      Value column = to.linesOfTerms ? place.term : place.row;
+      Value line = to.linesOfK ? place.row : place.k;
+      Value column = to.linesOfK ? place.k : place.row;
       Value at = addIndex(b, addIndex(b, mulIndex(b, line, to.stride), column), offset);
-      bool isOneLine = to.linesOfTerms == alongTerms;
+      bool isOneLine = to.linesOfK == alongK;
       if (isOneLine && values > 1) {
         auto type = VectorType::get({values}, factor.getType());
         int64_t bytes = values * factor.getType().getIntOrFloatBitWidth() / 8;

@@ -26,16 +26,16 @@ struct Swizzle {
   Value of(mlir::ImplicitLocOpBuilder &b, Value line) const;
 };
 
-/// A tile in shared memory: lines of terms for each row, or of rows for each term.
+/// A tile in shared memory: lines of K for each row, or of rows for each term.
 struct TileMemory {
   Value memory; ///< one-dimensional, for all stages
   int64_t extent, depth;
-  bool linesOfTerms;
+  bool linesOfK;
   int64_t stride; ///< from line to line, in elements
   int64_t stages;
   std::optional<Swizzle> swizzle;
 
-  int64_t lines() const { return linesOfTerms ? extent : depth; }
+  int64_t lines() const { return linesOfK ? extent : depth; }
   int64_t stageSize() const { return lines() * stride; }
 };
 
@@ -54,55 +54,55 @@ public:
 
   /// From now on it is `copy` that brings the tile, where `mayBeCopied`.
   void useCopies();
-  /// Asks for copies of the `depth` terms from `term` on to a stage that begins at `offset`, which
+  /// Asks for copies of the `depth` terms from `atK` on to a stage that begins at `offset`, which
   /// arrive later (AsyncCopy.h).
-  void copy(Value term, const TileMemory &to, Value offset);
+  void copy(Value atK, const TileMemory &to, Value offset);
 
   /// What of each element is kept instead of it; of the same type.
   std::function<Value(Value)> round;
 
   /// Whether what is read at once are terms, not rows.
-  bool readsTerms() const { return alongTerms; }
+  bool readsAlongK() const { return alongK; }
   /// Of what is kept.
   mlir::Type type() const { return factor.getType(); }
 
   /// From now on it is the tile that begins with row `first`, at these indices of the batch.
   void moveTo(ValueRange batch, Value first);
 
-  /// What this thread reads of the `depth` terms from `term` on, if `condition` holds (it may be
+  /// What this thread reads of the `depth` terms from `atK` on, if `condition` holds (it may be
   /// null); else anything.
-  llvm::SmallVector<Value> load(Value term, Value condition);
+  llvm::SmallVector<Value> load(Value atK, Value condition);
 
   /// Writes what `load` gave into a stage that begins at `offset`.
   void store(llvm::ArrayRef<Value> loaded, const TileMemory &to, Value offset);
 
   /// Neighbours in lines of that kind that a thread writes at once.
-  int64_t valuesOfStore(bool linesOfTerms) const { return linesOfTerms == alongTerms ? values : 1; }
+  int64_t valuesOfStore(bool linesOfK) const { return linesOfK == alongK ? values : 1; }
 
   /// How often a warp goes over the banks to write a tile's part of its own, into lines of that
   /// stride.
-  int64_t passesToStore(bool linesOfTerms, int64_t stride) const;
+  int64_t passesToStore(bool linesOfK, int64_t stride) const;
 
 private:
   /// Where in the tile a thread reads.
   struct Place {
-    Value row, term;
+    Value row, k;
   };
   /// A part of its number: (thread / divisor % modulus) * weight, of the row or of the term.
   struct Digit {
     int64_t divisor, modulus, weight;
-    bool isOfTerm;
+    bool isOfK;
   };
   llvm::SmallVector<Digit, 4> digits() const;
   /// What the `turn`-th time adds to the first one.
-  int64_t offsetOf(int64_t turn, bool ofTerm) const;
+  int64_t offsetOf(int64_t turn, bool ofK) const;
   /// For the `turn`-th time.
   Place placeOf(int64_t turn);
   int64_t pieces() const { return extent * depth / values; }
   int64_t turns() const;
   bool isForAll() const { return pieces() >= launch.threads(); }
   Value rowAt(int64_t offset);
-  Value termAt(Value term, int64_t offset, Value &isTerm);
+  Value placeK(Value atK, int64_t offset, Value &isInK);
   int64_t bytesOfElement() const;
 
   void chooseComputed();
@@ -115,13 +115,13 @@ private:
                                  llvm::function_ref<Value(mlir::Type)> otherwise);
 
   // What is computed.
-  Value compute(int64_t turn, Value term);
-  llvm::SmallVector<Value> computeAll(Value term);
+  Value compute(int64_t turn, Value atK);
+  llvm::SmallVector<Value> computeAll(Value atK);
 
   // What is read.
   bool isEven() const;
   void makeTable();
-  Spot spotInTable(Value term);
+  Spot spotInTable(Value atK);
   Spot spotOf(const Walk &walk, Value index);
   Spot spotOfRow(int64_t offset);
   Value factorOf(Value element);
@@ -129,16 +129,16 @@ private:
   /// Where pieces of one row are, and whether there are such; null for yes.
   struct Reach {
     Spot spot;
-    Value isTerm, isInside;
+    Value isInK, isInside;
   };
-  Reach reachOf(const Spot &row, llvm::ArrayRef<int64_t> turns, Value term);
+  Reach reachOf(const Spot &row, llvm::ArrayRef<int64_t> turns, Value atK);
   /// From there, in elements.
   int64_t distanceOf(int64_t turn) const;
   /// Turns whose pieces have one place to begin at, by the offset of their row.
   using Groups = llvm::MapVector<std::pair<int64_t, int64_t>, llvm::SmallVector<int64_t>>;
   Groups groupsOfTurns() const;
-  llvm::SmallVector<Value> readRow(const Spot &row, llvm::ArrayRef<int64_t> turns, Value term);
-  llvm::SmallVector<Value> readAll(Value term);
+  llvm::SmallVector<Value> readRow(const Spot &row, llvm::ArrayRef<int64_t> turns, Value atK);
+  llvm::SmallVector<Value> readAll(Value atK);
 
   KernelEmitter &kernel;
   Launch &launch;
@@ -149,16 +149,16 @@ private:
   int64_t extent, depth;
   /// What a piece of `values` elements is made of, and whether neighbours among threads have
   /// neighbours among rows.
-  bool alongTerms = false, lanesAlongRows = true;
+  bool alongK = false, lanesAlongRows = true;
   int64_t values = 1;
   bool copies = false; ///< pieces go to shared memory by themselves
 
   std::optional<Places> places; ///< nothing for what is computed
-  std::optional<Walk> rowWalk, termWalk;
+  std::optional<Walk> rowWalk, walkOfK;
 
   llvm::SmallVector<Value> batch;
   Value first;
-  Value threadRow, threadTerm;                  ///< of this thread's first piece
+  Value threadRow, threadK;                     ///< of this thread's first piece
   llvm::SmallMapVector<int64_t, Spot, 4> spots; ///< of its rows, by their offset
   Value table;                                  ///< of where terms are, null for none
   Value memory;                                 ///< of the argument, in one line

@@ -9,10 +9,10 @@ using namespace gantry;
 using namespace gantry::gpu;
 
 /// Shorter sums are computed element by element.
-static constexpr int64_t kFewestTerms = 16;
+static constexpr int64_t kSmallestK = 16;
 /// So are those of matrices of one row or column, of which there are several, up to here: windows
 /// of a depthwise convolution overlap, and caches know that.
-static constexpr int64_t kFewestTermsOfLine = 64;
+static constexpr int64_t kSmallestKOfLine = 64;
 /// Images of a batch are tiles of their own when they have so many positions.
 static constexpr int64_t kManyColumns = 1024;
 
@@ -26,10 +26,10 @@ static void splitColumns(Product &product) {
 }
 
 bool gantry::gpu::isWorthTiles(const ProductSizes &sizes) {
-  auto [batch, rows, columns, terms] = sizes;
-  if (rows * columns * batch == 0 || terms < kFewestTerms || rows * columns == 1)
+  auto [batch, rows, columns, sizeK] = sizes;
+  if (rows * columns * batch == 0 || sizeK < kSmallestK || rows * columns == 1)
     return false;
-  return std::min(rows, columns) > 1 || batch == 1 || terms >= kFewestTermsOfLine;
+  return std::min(rows, columns) > 1 || batch == 1 || sizeK >= kSmallestKOfLine;
 }
 
 std::optional<Product> gantry::gpu::findTiledProduct(Value result) {

@@ -2,8 +2,8 @@
 
 #include "Tile.h"
 
-#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Accumulators.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/CUDA/Libraries.h"
 
 using namespace mlir;
@@ -37,7 +37,7 @@ using Stride = uint64_t Dimension::*;
 
 /// Dimensions of one kind are numbered together, the last one fastest.
 struct Dimensions {
-  SmallVector<Dimension> batch, rows, columns, terms;
+  SmallVector<Dimension> batch, rows, columns, k;
 };
 } // namespace
 
@@ -69,8 +69,8 @@ static Dimensions dimensionsOf(MatmulOp op) {
     const uint64_t line = strides[strides.size() - 2];
     return turned ? std::pair<uint64_t, uint64_t>(1, line) : std::pair<uint64_t, uint64_t>(line, 1);
   };
-  const auto [leftRow, leftTerm] = last(op.getLhs(), op.getTransposeA());
-  const auto [rightTerm, rightColumn] = last(op.getRhs(), op.getTransposeB());
+  const auto [leftRow, leftK] = last(op.getLhs(), op.getTransposeA());
+  const auto [rightK, rightColumn] = last(op.getRhs(), op.getTransposeB());
   ArrayRef<int64_t> result = shapeOf(op.getResult()), batch = result.drop_back(2);
   const SmallVector<uint64_t> strides = stridesOf(result),
                               left = batchStridesOf(op.getLhs(), batch),
@@ -81,10 +81,10 @@ static Dimensions dimensionsOf(MatmulOp op) {
       (right[i] == 0 ? found.rows : found.batch)
           .push_back({uint64_t(size), left[i], right[i], strides[i]});
   const auto rows = uint64_t(result[result.size() - 2]), columns = uint64_t(result.back());
-  const int64_t terms = shapeOf(op.getLhs())[rankOf(op.getLhs()) - (op.getTransposeA() ? 2 : 1)];
+  const int64_t sizeK = shapeOf(op.getLhs())[rankOf(op.getLhs()) - (op.getTransposeA() ? 2 : 1)];
   found.rows.push_back({rows, leftRow, 0, columns});
   found.columns.push_back({columns, 0, rightColumn, 1});
-  found.terms.push_back({uint64_t(terms), leftTerm, rightTerm, 0});
+  found.k.push_back({uint64_t(sizeK), leftK, rightK, 0});
   return found;
 }
 
@@ -152,12 +152,12 @@ std::optional<MatrixProduct> gantry::gpu::describeProduct(MatmulOp op, bool tf32
   product.type = *type, product.isWide = isWideResult;
   product.isTF32 = tf32 && *type == ElementType::f32;
   product.batch = count(found.batch), product.rows = count(found.rows);
-  product.columns = count(found.columns), product.terms = count(found.terms);
+  product.columns = count(found.columns), product.terms = count(found.k);
   if (!isWorthTiles({int64_t(product.batch), int64_t(product.rows), int64_t(product.columns),
                      int64_t(product.terms)}))
     return std::nullopt;
-  auto left = store(buffers.left, &Dimension::left, found.batch, found.rows, found.terms);
-  auto right = store(buffers.right, &Dimension::right, found.batch, found.terms, found.columns);
+  auto left = store(buffers.left, &Dimension::left, found.batch, found.rows, found.k);
+  auto right = store(buffers.right, &Dimension::right, found.batch, found.k, found.columns);
   auto whole = store(buffers.result, &Dimension::result, found.batch, found.rows, found.columns);
   if (!left || !right || !whole)
     return std::nullopt;

@@ -70,37 +70,37 @@ Value FillTile::rowAt(int64_t offset) {
   int64_t rows = product.count(loops);
   Value row = addIndex(b, first, addIndex(b, threadRow, indexConstant(b, offset)));
   if (rows % extent != 0)
-    row = arith::MinUIOp::create(b, row, indexConstant(b, rows - (alongTerms ? 1 : values)));
+    row = arith::MinUIOp::create(b, row, indexConstant(b, rows - (alongK ? 1 : values)));
   return row;
 }
 
-/// The term; those behind the last one are zero, which `isTerm` says where there are such.
-Value FillTile::termAt(Value term, int64_t offset, Value &isTerm) {
+/// The term; those behind the last one are zero, which `isInK` says where there are such.
+Value FillTile::placeK(Value atK, int64_t offset, Value &isInK) {
   ImplicitLocOpBuilder &b = launch.builder();
-  int64_t terms = product.count(product.terms);
-  Value k = addIndex(b, term, addIndex(b, threadTerm, indexConstant(b, offset)));
-  if (terms % depth != 0) {
-    isTerm = isBelow(b, k, terms);
-    k = arith::MinUIOp::create(b, k, indexConstant(b, terms - (alongTerms ? values : 1)));
+  int64_t sizeK = product.count(product.k);
+  Value k = addIndex(b, atK, addIndex(b, threadK, indexConstant(b, offset)));
+  if (sizeK % depth != 0) {
+    isInK = isBelow(b, k, sizeK);
+    k = arith::MinUIOp::create(b, k, indexConstant(b, sizeK - (alongK ? values : 1)));
   }
   return k;
 }
 
 /// Zeros where there is no term.
-static Value whereTerm(ImplicitLocOpBuilder &b, Value isTerm, Value value) {
-  if (!isTerm)
+static Value whereInK(ImplicitLocOpBuilder &b, Value isInK, Value value) {
+  if (!isInK)
     return value;
-  return arith::SelectOp::create(b, isTerm, value, zeroOf(b, value.getType()));
+  return arith::SelectOp::create(b, isInK, value, zeroOf(b, value.getType()));
 }
 
 //===----------------------------------------------------------------------===//
 // Computing
 //===----------------------------------------------------------------------===//
 
-Value FillTile::compute(int64_t turn, Value term) {
+Value FillTile::compute(int64_t turn, Value atK) {
   ImplicitLocOpBuilder &b = launch.builder();
   linalg::GenericOp op = product.op;
-  Value isTerm, k = termAt(term, offsetOf(turn, true), isTerm);
+  Value isInK, k = placeK(atK, offsetOf(turn, true), isInK);
   SmallVector<Value> at(op.getNumLoops());
   auto place = [&](ArrayRef<unsigned> list, ValueRange indices) {
     for (auto [loop, index] : llvm::zip(list, indices))
@@ -108,14 +108,14 @@ Value FillTile::compute(int64_t turn, Value term) {
   };
   place(product.batch, batch);
   place(loops, delinearize(b, rowAt(offsetOf(turn, false)), product.sizes(loops)));
-  place(product.terms, delinearize(b, k, product.sizes(product.terms)));
-  return whereTerm(b, isTerm, kernel.elements().inBody(op, factor, at));
+  place(product.k, delinearize(b, k, product.sizes(product.k)));
+  return whereInK(b, isInK, kernel.elements().inBody(op, factor, at));
 }
 
-SmallVector<Value> FillTile::computeAll(Value term) {
+SmallVector<Value> FillTile::computeAll(Value atK) {
   SmallVector<Value> computed;
   for (int64_t turn = 0; turn < turns(); ++turn)
-    computed.push_back(compute(turn, term));
+    computed.push_back(compute(turn, atK));
   return computed;
 }
 
@@ -147,7 +147,7 @@ Spot FillTile::spotOf(const Walk &walk, Value index) {
 }
 
 /// Whether all terms of a round differ in the last loop only.
-bool FillTile::isEven() const { return termWalk->last().size % depth == 0; }
+bool FillTile::isEven() const { return walkOfK->last().size % depth == 0; }
 
 /// Where each term is, and what borders ask of it, as a table: for images of few channels, a round
 /// of which has many places of the window. Behind the last term is outside of the image.
@@ -155,16 +155,16 @@ void FillTile::makeTable() {
   ImplicitLocOpBuilder &b = launch.builder();
   size_t borders = places->borders.size();
   // In the last round the next one is looked up, too, though not read.
-  int64_t terms = int64_t(llvm::alignTo(product.count(product.terms), depth)) + depth;
-  if (isEven() || termWalk->loops.size() <= 1 || borders >= kMostNumbers || terms > kMostOfTable ||
+  int64_t sizeK = int64_t(llvm::alignTo(product.count(product.k), depth)) + depth;
+  if (isEven() || walkOfK->loops.size() <= 1 || borders >= kMostNumbers || sizeK > kMostOfTable ||
       ShapedType::getNumElements(shapeOf(places->argument)) >= kFarOutside)
     return;
   int64_t numbers = int64_t(llvm::PowerOf2Ceil(1 + borders));
-  SmallVector<int32_t> elements(terms * numbers, 0);
-  for (int64_t term = 0; term < terms; ++term) {
-    int32_t *own = &elements[term * numbers];
-    int64_t rest = term;
-    for (const Walk::Loop &loop : llvm::reverse(termWalk->loops)) {
+  SmallVector<int32_t> elements(sizeK * numbers, 0);
+  for (int64_t atK = 0; atK < sizeK; ++atK) {
+    int32_t *own = &elements[atK * numbers];
+    int64_t rest = atK;
+    for (const Walk::Loop &loop : llvm::reverse(walkOfK->loops)) {
       int64_t index = rest % loop.size;
       rest /= loop.size;
       own[0] += int32_t(index * loop.step);
@@ -178,12 +178,12 @@ void FillTile::makeTable() {
   table = kernel.makeTable(DenseElementsAttr::get(type, ArrayRef<int32_t>(elements)));
 }
 
-Spot FillTile::spotInTable(Value term) {
+Spot FillTile::spotInTable(Value atK) {
   ImplicitLocOpBuilder &b = launch.builder();
   Spot spot(places->borders.size());
   int64_t numbers = int64_t(llvm::PowerOf2Ceil(1 + spot.borders.size()));
   Value entry = vector::LoadOp::create(b, VectorType::get({numbers}, b.getI32Type()), table,
-                                       ValueRange{mulIndex(b, term, numbers)},
+                                       ValueRange{mulIndex(b, atK, numbers)},
                                        /*nontemporal=*/false, llvm::MaybeAlign(4 * numbers));
   auto number = [&](int64_t i) -> Value {
     Value own = vector::ExtractOp::create(b, entry, i);
@@ -215,7 +215,7 @@ Value FillTile::factorOf(Value element) {
 SmallVector<Value> FillTile::readPiece(Value address) {
   ImplicitLocOpBuilder &b = launch.builder();
   SmallVector<Value> piece;
-  bool isLine = !lanesAlongRows || !alongTerms;
+  bool isLine = !lanesAlongRows || !alongK;
   if (values > 1 && isLine) {
     auto type = VectorType::get({values}, elementOf(side.operand->get()));
     Value whole =
@@ -225,56 +225,56 @@ SmallVector<Value> FillTile::readPiece(Value address) {
   } else {
     for (int64_t i = 0; i < values; ++i)
       piece.push_back(memref::LoadOp::create(
-          b, memory, addIndex(b, address, indexConstant(b, i * termWalk->last().step))));
+          b, memory, addIndex(b, address, indexConstant(b, i * walkOfK->last().step))));
   }
   for (Value &value : piece)
     value = factorOf(value);
   return piece;
 }
 
-FillTile::Reach FillTile::reachOf(const Spot &row, ArrayRef<int64_t> turns, Value term) {
+FillTile::Reach FillTile::reachOf(const Spot &row, ArrayRef<int64_t> turns, Value atK) {
   ImplicitLocOpBuilder &b = launch.builder();
-  Value isTerm, isInside;
+  Value isInK, isInside;
   Spot spot = row;
   if (isEven()) {
     // One place for all, from which each is a constant away.
-    spot.add(b, spotOf(*termWalk, term));
-    spot.move(b, {depth, termWalk->last().step, {}}, threadTerm);
+    spot.add(b, spotOf(*walkOfK, atK));
+    spot.move(b, {depth, walkOfK->last().step, {}}, threadK);
   } else if (int64_t offset = offsetOf(turns.front(), true); table) {
-    Value k = addIndex(b, term, addIndex(b, threadTerm, indexConstant(b, offset)));
-    int64_t terms = product.count(product.terms);
-    if (terms % depth != 0)
-      isTerm = isBelow(b, k, terms);
+    Value k = addIndex(b, atK, addIndex(b, threadK, indexConstant(b, offset)));
+    int64_t sizeK = product.count(product.k);
+    if (sizeK % depth != 0)
+      isInK = isBelow(b, k, sizeK);
     spot.add(b, spotInTable(k));
   } else {
-    spot.add(b, spotOf(*termWalk, termAt(term, offset, isTerm)));
+    spot.add(b, spotOf(*walkOfK, placeK(atK, offset, isInK)));
   }
   for (auto [border, index] : llvm::zip(places->borders, spot.borders)) {
     Value isBetween = isBelow(b, index, border.size);
     isInside = isInside ? arith::AndIOp::create(b, isInside, isBetween).getResult() : isBetween;
   }
-  return {spot, isTerm, isInside};
+  return {spot, isInK, isInside};
 }
 
 int64_t FillTile::distanceOf(int64_t turn) const {
-  return isEven() ? offsetOf(turn, true) * termWalk->last().step : 0;
+  return isEven() ? offsetOf(turn, true) * walkOfK->last().step : 0;
 }
 
 /// Pieces of one row; outside of the image they are what is there.
-SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, Value term) {
+SmallVector<Value> FillTile::readRow(const Spot &row, ArrayRef<int64_t> turns, Value atK) {
   ImplicitLocOpBuilder &b = launch.builder();
-  auto [spot, isTerm, isInside] = reachOf(row, turns, term);
+  auto [spot, isInK, isInside] = reachOf(row, turns, atK);
   // Behind the last term the table is outside of the image.
   bool isOutside = table && !places->borders.empty();
-  auto read = [&, address = spot.address, isTerm = isTerm] {
+  auto read = [&, address = spot.address, isInK = isInK] {
     SmallVector<Value> loaded;
     for (int64_t turn : turns)
       for (Value value : readPiece(addIndex(b, address, indexConstant(b, distanceOf(turn)))))
-        loaded.push_back(isOutside ? value : whereTerm(b, isTerm, value));
+        loaded.push_back(isOutside ? value : whereInK(b, isInK, value));
     return loaded;
   };
-  return where(isInside, turns.size(), read, [&, isTerm = isTerm](Type type) -> Value {
-    Value outside = whereTerm(b, isTerm, factorOf(kernel.elements().scalar(places->outside)));
+  return where(isInside, turns.size(), read, [&, isInK = isInK](Type type) -> Value {
+    Value outside = whereInK(b, isInK, factorOf(kernel.elements().scalar(places->outside)));
     return values == 1 ? outside : Value(vector::BroadcastOp::create(b, type, outside));
   });
 }
@@ -288,10 +288,10 @@ FillTile::Groups FillTile::groupsOfTurns() const {
 }
 
 /// In the order of turns.
-SmallVector<Value> FillTile::readAll(Value term) {
+SmallVector<Value> FillTile::readAll(Value atK) {
   SmallVector<Value> all(turns() * values);
   for (auto &[key, group] : groupsOfTurns()) {
-    SmallVector<Value> loaded = readRow(spots.find(key.first)->second, group, term);
+    SmallVector<Value> loaded = readRow(spots.find(key.first)->second, group, atK);
     for (auto [i, turn] : llvm::enumerate(group))
       llvm::copy(ArrayRef(loaded).slice(i * values, values), all.begin() + turn * values);
   }
@@ -302,7 +302,7 @@ SmallVector<Value> FillTile::readAll(Value term) {
 // Either
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> FillTile::load(Value term, Value condition) {
+SmallVector<Value> FillTile::load(Value atK, Value condition) {
   ImplicitLocOpBuilder &b = launch.builder();
   if (!isForAll()) {
     Value isMine = isBelow(b, launch.thread(), pieces());
@@ -310,6 +310,6 @@ SmallVector<Value> FillTile::load(Value term, Value condition) {
   }
   // What else there is nobody stores.
   return where(
-      condition, size_t(turns()), [&] { return places ? readAll(term) : computeAll(term); },
+      condition, size_t(turns()), [&] { return places ? readAll(atK) : computeAll(atK); },
       [&](Type type) -> Value { return LLVM::UndefOp::create(b, type); });
 }

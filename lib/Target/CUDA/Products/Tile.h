@@ -7,11 +7,11 @@ namespace gantry::gpu {
 
 /// A matrix of rows by columns for each of the batch.
 struct ProductSizes {
-  int64_t batch, rows, columns, terms;
+  int64_t batch, rows, columns, k;
 
   static ProductSizes of(const Product &product) {
     return {product.count(product.batch), product.count(product.rows),
-            product.count(product.columns), product.count(product.terms)};
+            product.count(product.columns), product.count(product.k)};
   }
 };
 
@@ -35,7 +35,7 @@ inline constexpr int64_t kMostPadding = 112, kMostCorePadding = 32, kMostJoinPad
 /// All numbers are powers of two. Threads are counted slice by slice, in a slice row by row.
 struct Tile {
   int64_t rows, columns;             ///< of the block
-  int64_t terms;                     ///< in shared memory at a time
+  int64_t k;                         ///< in shared memory at a time
   int64_t threadRows, threadColumns; ///< of a thread
   int64_t slices;                    ///< threads that each add up a part of the same sums
   int64_t padding = kMostPadding;    ///< most bytes between two lines
@@ -46,12 +46,12 @@ struct Tile {
 
 /// What tensor cores multiply in one instruction, of which a warp holds the pieces.
 struct CoreShape {
-  int64_t rows = 16, columns = 8, terms; ///< 16 terms of 16 bits, 8 of tf32
+  int64_t rows = 16, columns = 8, k; ///< 16 terms of 16 bits, 8 of tf32
 };
 
 /// A block whose warps each have a rectangle of sums.
 struct CoreTile {
-  int64_t rows, columns, terms;
+  int64_t rows, columns, k;
   int64_t warpRows, warpColumns;
   int64_t slices;
   int64_t stages = 0; ///< parts of the terms that are in shared memory or on their way there by

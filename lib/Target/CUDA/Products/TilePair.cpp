@@ -11,8 +11,8 @@ using namespace gantry::gpu;
 
 TilePair::TilePair(KernelEmitter &kernel, const Product &product, Value left, Value right,
                    const TileSizes &sizes)
-    : fillLeft(kernel, product, product.left, left, product.rows, sizes.rows, sizes.terms),
-      fillRight(kernel, product, product.right, right, product.columns, sizes.columns, sizes.terms),
+    : fillLeft(kernel, product, product.left, left, product.rows, sizes.rows, sizes.k),
+      fillRight(kernel, product, product.right, right, product.columns, sizes.columns, sizes.k),
       kernel(kernel), product(product), sizes(sizes) {}
 
 TilePlace gantry::gpu::placeOfBlock(KernelEmitter &kernel, const Product &product, int64_t rows,
@@ -39,18 +39,16 @@ void TilePair::moveTo(const TilePlace &place) {
   fillRight.moveTo(place.batch, place.column);
 }
 
-int64_t TilePair::rounds() const {
-  return llvm::divideCeil(product.count(product.terms), sizes.terms);
-}
+int64_t TilePair::rounds() const { return llvm::divideCeil(product.count(product.k), sizes.k); }
 
 TileMemory TilePair::allocate(const FillTile &fill, int64_t extent, const Layout &layout) {
-  int64_t length = layout.linesOfTerms ? sizes.terms : extent;
+  int64_t length = layout.linesOfK ? sizes.k : extent;
   if (stages > 0) {
     const int64_t bytes = fill.type().getIntOrFloatBitWidth() / 8;
     TileMemory memory{Value(),
                       extent,
-                      sizes.terms,
-                      layout.linesOfTerms,
+                      sizes.k,
+                      layout.linesOfK,
                       length,
                       std::min(stages, rounds()),
                       Swizzle::of(length * bytes, bytes, layout.piecesAtOnce)};
@@ -58,11 +56,11 @@ TileMemory TilePair::allocate(const FillTile &fill, int64_t extent, const Layout
     return memory;
   }
   int64_t stages = rounds() > 1 ? 2 : 1;
-  int64_t step = std::max(layout.step, fill.valuesOfStore(layout.linesOfTerms));
+  int64_t step = std::max(layout.step, fill.valuesOfStore(layout.linesOfK));
   int64_t stride = chooseStride(length, step, layout.mostPadding, [&](int64_t stride) {
-    return fill.passesToStore(layout.linesOfTerms, stride) + layout.passesToRead(stride);
+    return fill.passesToStore(layout.linesOfK, stride) + layout.passesToRead(stride);
   });
-  TileMemory memory{Value(), extent, sizes.terms, layout.linesOfTerms, stride, stages, {}};
+  TileMemory memory{Value(), extent, sizes.k, layout.linesOfK, stride, stages, {}};
   memory.memory = kernel.launch().allocate(stages * memory.stageSize(), fill.type(), 1);
   return memory;
 }
@@ -74,9 +72,9 @@ TileMemory TilePair::allocate(const FillTile &fill, int64_t extent, const Layout
 /// The part of a round, on its way to a stage from here on.
 void TilePair::copy(Value round, Value stage) {
   ImplicitLocOpBuilder &b = kernel.builder();
-  Value term = mulIndex(b, round, sizes.terms);
-  fillLeft.copy(term, left, mulIndex(b, stage, left.stageSize()));
-  fillRight.copy(term, right, mulIndex(b, stage, right.stageSize()));
+  Value atK = mulIndex(b, round, sizes.k);
+  fillLeft.copy(atK, left, mulIndex(b, stage, left.stageSize()));
+  fillRight.copy(atK, right, mulIndex(b, stage, right.stageSize()));
 }
 
 /// A round waits for its own part and for all threads: then everybody sees that part, and nobody
@@ -128,9 +126,9 @@ SmallVector<Value> TilePair::addUp(const Layout &ofLeft, const Layout &ofRight, 
   return kernel.loops().loop(0, rounds(), 1, zeros, [&](Value round, ValueRange soFar) {
     Value two = indexConstant(b, 2), next = addIndex(b, round, indexConstant(b, 1));
     Value now = arith::RemUIOp::create(b, round, two), later = arith::RemUIOp::create(b, next, two);
-    Value isMore = isBelow(b, next, rounds()), term = mulIndex(b, next, sizes.terms);
-    SmallVector<Value> loadedLeft = fillLeft.load(term, isMore);
-    SmallVector<Value> loadedRight = fillRight.load(term, isMore);
+    Value isMore = isBelow(b, next, rounds()), atK = mulIndex(b, next, sizes.k);
+    SmallVector<Value> loadedLeft = fillLeft.load(atK, isMore);
+    SmallVector<Value> loadedRight = fillRight.load(atK, isMore);
     SmallVector<Value> sums =
         multiply(soFar, mulIndex(b, now, left.stageSize()), mulIndex(b, now, right.stageSize()));
     kernel.onlyIf(isMore, [&] {

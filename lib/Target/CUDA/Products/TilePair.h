@@ -13,7 +13,7 @@ namespace gantry::gpu {
 
 /// How the tiles of a product are cut.
 struct TileSizes {
-  int64_t rows, columns, terms;
+  int64_t rows, columns, k;
 };
 
 /// The tile of this block, and as many blocks as there are tiles. Blocks that follow each other
@@ -40,7 +40,7 @@ public:
   /// may be apart, in elements, and how often a warp goes over the banks to read a stage of lines
   /// of a stride. In stages, how many pieces of a line lanes read at once.
   struct Layout {
-    bool linesOfTerms;
+    bool linesOfK;
     int64_t step, mostPadding;
     std::function<int64_t(int64_t)> passesToRead;
     int64_t piecesAtOnce = 1;
