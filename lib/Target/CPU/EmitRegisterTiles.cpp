@@ -506,14 +506,14 @@ struct Emitter {
     Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, neutral));
     SmallVector<Value> state(rows * copies, zero);
     SmallVector<Piece> pieces(copies, Piece{lanes, lanes});
-    auto sums = emitReduction(b, reduced, index, state, stride, limit,
-                              [&](OpBuilder &b, const Index &inner, ValueRange state) {
-                                return step(b, inner, rows, pieces, state);
-                              });
+    auto accumulators = emitReduction(b, reduced, index, state, stride, limit,
+                                      [&](OpBuilder &b, const Index &inner, ValueRange state) {
+                                        return step(b, inner, rows, pieces, state);
+                                      });
     for (int64_t r = 0; r < rows; ++r) {
       Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
       Value total = load(b, buffers.size() - 1, at, Piece{0, 0});
-      SmallVector<Value> parts(ValueRange(sums).slice(r * copies, copies));
+      SmallVector<Value> parts(ValueRange(accumulators).slice(r * copies, copies));
       if (isSelection(kind))
         parts = {joinLanes(b, kind, parts)};
       for (Value part : parts)

@@ -2,7 +2,7 @@
 //
 //   for a work item, some blocks of pixels of some panels, or bands of a wide one:
 //     for its panels, for its blocks:
-//       sums[pixel][lanes] = 0
+//       accumulators[pixel][lanes] = 0
 //       for the window: the row of channels that each pixel reads there
 //         for the channels: sums += channel of the pixel * row of the panel
 //       store what the epilogue makes of the sums
@@ -85,18 +85,18 @@ struct Blocks : PixelBlocks {
   bool tellsBordersApart() const;
   Value touchesNone(ArrayRef<Reader> readers);
   SmallVector<Value> addAll(ArrayRef<Reader> readers, Value panel, Value column,
-                            ArrayRef<Lanes> lanes, ValueRange sums);
+                            ArrayRef<Lanes> lanes, ValueRange accumulators);
   Reader step(const Reader &reader, unsigned dim, Value tap);
   SmallVector<Value> addWindow(unsigned dim, ArrayRef<Reader> readers, Value tapNumber, Value panel,
-                               Value column, ArrayRef<Lanes> lanes, ValueRange sums);
+                               Value column, ArrayRef<Lanes> lanes, ValueRange accumulators);
   SmallVector<Value> addRun(ArrayRef<Reader> readers, Value tapNumber, Value panel, Value column,
-                            ArrayRef<Lanes> lanes, ValueRange sums);
+                            ArrayRef<Lanes> lanes, ValueRange accumulators);
 };
 } // namespace
 
 void Blocks::emit() {
   if (amx || (convolution.isBytes() && convolution.epilogue))
-    keepSums(registersOf(form.panel) * kPanelLanes);
+    keepAccumulators(registersOf(form.panel) * kPanelLanes);
   if (amx && !isProduct()) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(kept);
@@ -173,27 +173,28 @@ void Blocks::emitPiece(Value panel, Value column, ArrayRef<Lanes> lanes, Value f
   SmallVector<Pixel> places;
   for (int64_t i = 0; i < pixels; ++i)
     places.push_back(pixelAt(convolution, index, index.add(firstPixel, i)));
-  SmallVector<Value> sums = zeroSums(pixels, lanes);
+  SmallVector<Value> accumulators = zeroAccumulators(pixels, lanes);
   SmallVector<Reader> readers = readersOf(places);
   if (tellsBordersApart()) {
-    auto choice = scf::IfOp::create(b, ValueRange(sums).getTypes(), touchesNone(readers), true);
+    auto choice =
+        scf::IfOp::create(b, ValueRange(accumulators).getTypes(), touchesNone(readers), true);
     for (bool inside : {true, false}) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&choice->getRegion(inside ? 0 : 1).front());
       isInside = inside;
-      scf::YieldOp::create(b, addAll(readers, panel, column, lanes, sums));
+      scf::YieldOp::create(b, addAll(readers, panel, column, lanes, accumulators));
     }
     isInside = false;
-    sums.assign(choice->result_begin(), choice->result_end());
+    accumulators.assign(choice->result_begin(), choice->result_end());
   } else {
-    sums = addAll(readers, panel, column, lanes, sums);
+    accumulators = addAll(readers, panel, column, lanes, accumulators);
   }
   Value firstColumn = columnOf(panel, column);
   if (convolution.isBytes() && convolution.epilogue)
-    return storeByRows(sums, lanes, firstPixel, pixels, firstColumn);
+    return storeByRows(accumulators, lanes, firstPixel, pixels, firstColumn);
   for (int64_t i = 0; i < pixels; ++i)
     for (auto [j, part] : llvm::enumerate(lanes))
-      epilogue.store(sums[i * lanes.size() + j], places[i], firstColumn, part);
+      epilogue.store(accumulators[i * lanes.size() + j], places[i], firstColumn, part);
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,7 +222,7 @@ void Blocks::emitAMX(Value panel, ArrayRef<Lanes> lanes, Value firstPixel, int64
   arguments[cpu::Microkernel::leftStride] = index.constant(rowBytes);
   arguments[cpu::Microkernel::panel] =
       addressOf(filter, index.mul(panel, convolution.sizeK() * form.panel));
-  arguments[cpu::Microkernel::sums] = addressOf(kept, none);
+  arguments[cpu::Microkernel::accumulators] = addressOf(kept, none);
   arguments[cpu::Microkernel::sizeK] = index.constant(convolution.sizeK() * wordBytes);
   cpu::callMicrokernel(b, convolution.op->getParentOfType<ModuleOp>(),
                        {cpu::OperandPrecision::int8, pixels, form.panel, /*ahead=*/0, /*amx=*/true},
@@ -272,9 +273,9 @@ Value Blocks::touchesNone(ArrayRef<Reader> readers) {
 }
 
 SmallVector<Value> Blocks::addAll(ArrayRef<Reader> readers, Value panel, Value column,
-                                  ArrayRef<Lanes> lanes, ValueRange sums) {
+                                  ArrayRef<Lanes> lanes, ValueRange accumulators) {
   unsigned outermost = isProduct() ? form.spatial() : 0;
-  return addWindow(outermost, readers, index.constant(0), panel, column, lanes, sums);
+  return addWindow(outermost, readers, index.constant(0), panel, column, lanes, accumulators);
 }
 
 /// One dimension further into the image.
@@ -294,9 +295,9 @@ Blocks::Reader Blocks::step(const Reader &reader, unsigned dim, Value tap) {
 
 SmallVector<Value> Blocks::addWindow(unsigned dim, ArrayRef<Reader> readers, Value tapNumber,
                                      Value panel, Value column, ArrayRef<Lanes> lanes,
-                                     ValueRange sums) {
+                                     ValueRange accumulators) {
   if (dim == form.spatial())
-    return addRun(readers, tapNumber, panel, column, lanes, sums);
+    return addRun(readers, tapNumber, panel, column, lanes, accumulators);
   auto at = [&](Value tap, ValueRange carried) {
     SmallVector<Reader> inner;
     for (const Reader &reader : readers)
@@ -306,12 +307,12 @@ SmallVector<Value> Blocks::addWindow(unsigned dim, ArrayRef<Reader> readers, Val
   };
   // Where it is one run with the channels, the window's last dimension begins at its first place.
   if (dim >= loopedDims())
-    return at(index.constant(0), sums);
-  return LoopBuilder(b).rounds(form.window[dim], 1, sums, at);
+    return at(index.constant(0), accumulators);
+  return LoopBuilder(b).rounds(form.window[dim], 1, accumulators, at);
 }
 
 SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Value panel,
-                                  Value column, ArrayRef<Lanes> lanes, ValueRange sums) {
+                                  Value column, ArrayRef<Lanes> lanes, ValueRange accumulators) {
   int64_t length = runLength(), steps = piece.isTight ? 1 : unrolled(length);
   SmallVector<Value> rows;
   for (const Reader &reader : readers) {
@@ -332,7 +333,7 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
     return {};
   }
   return addOverK(panel, index.mul(tapNumber, form.inner()), column, lanes, length, steps,
-                  int64_t(rows.size()), sums, [&](int64_t pixel, Value at, int64_t k) {
+                  int64_t(rows.size()), accumulators, [&](int64_t pixel, Value at, int64_t k) {
                     return loadWord(b, convolution, rows[pixel], index.add(at, k));
                   });
 }

@@ -32,9 +32,9 @@ static bool hasTypes(linalg::GenericOp op, int64_t together) {
     return (element(value).isF32() || givesAccumulators(op) || element(value).isInteger(8)) &&
            channelsTogether(element(value)) == together;
   };
-  Type sums = element(op.getOutputs()[0]);
+  Type accumulators = element(op.getOutputs()[0]);
   return llvm::all_of(op->getOperands(), isPlain) && llvm::all_of(op.getInputs(), isFactor) &&
-         (together == kBytesTogether ? sums.isInteger(32) : sums.isF32());
+         (together == kBytesTogether ? accumulators.isInteger(32) : accumulators.isF32());
 }
 
 bool gantry::writesZeros(Operation *op, Value buffer) {
@@ -61,7 +61,7 @@ static SmallVector<Operation *> othersAt(Value buffer, Operation *op) {
 }
 
 /// An element-wise op over pixels and channels that can be computed on registers.
-static bool isEpilogue(linalg::GenericOp op, Value sums, unsigned loops) {
+static bool isEpilogue(linalg::GenericOp op, Value accumulators, unsigned loops) {
   if (op.getNumDpsInits() != 1 || op.getNumLoops() != loops || op.getNumParallelLoops() != loops ||
       !op.getIndexingMapsArray().back().isIdentity() ||
       !typeOf(op.getOutputs()[0]).getLayout().isIdentity())
@@ -71,7 +71,7 @@ static bool isEpilogue(linalg::GenericOp op, Value sums, unsigned loops) {
     AffineMap map = op.getMatchingIndexingMap(input);
     if (!type || type.getElementTypeBitWidth() < 8)
       return false;
-    if (input->get() == sums)
+    if (input->get() == accumulators)
       return map.isIdentity();
     for (auto [i, expr] : llvm::enumerate(map.getResults()))
       if (!isa<AffineDimExpr, AffineConstantExpr>(expr) ||
@@ -147,10 +147,10 @@ static bool addsProducts(linalg::GenericOp op, int64_t together) {
 }
 
 /// The one op that reads sums. Where it writes to their place, those behind it read what it wrote.
-static linalg::GenericOp onlyReaderOf(Value sums, ArrayRef<Operation *> readers) {
+static linalg::GenericOp onlyReaderOf(Value accumulators, ArrayRef<Operation *> readers) {
   for (Operation *reader : readers) {
     auto op = dyn_cast<linalg::GenericOp>(reader);
-    const bool isInPlace = op && op.getNumDpsInits() == 1 && op.getOutputs()[0] == sums;
+    const bool isInPlace = op && op.getNumDpsInits() == 1 && op.getOutputs()[0] == accumulators;
     auto isBehind = [&](Operation *other) {
       return other == reader || (isInPlace && other->getBlock() == reader->getBlock() &&
                                  reader->isBeforeInBlock(other));
@@ -169,30 +169,30 @@ std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
     return std::nullopt;
   form->channels /= form->depth;
   form->depth = 1;
-  Value sums = op.getOutputs()[0];
-  Convolution found{op, *form, op.getInputs()[0], op.getInputs()[1], sums, sums, {},
+  Value accumulators = op.getOutputs()[0];
+  Convolution found{op, *form, op.getInputs()[0], op.getInputs()[1], accumulators, accumulators, {},
                     {}, {},    together};
   found.low.assign(form->spatial(), 0);
   Operation *zeros = nullptr;
   SmallVector<Operation *> readers;
-  for (Operation *user : othersAt(sums, op))
-    if (!zeros && writesZeros(user, sums) && user->getBlock() == op->getBlock() &&
+  for (Operation *user : othersAt(accumulators, op))
+    if (!zeros && writesZeros(user, accumulators) && user->getBlock() == op->getBlock() &&
         user->isBeforeInBlock(op))
       zeros = user;
     else
       readers.push_back(user);
   if (!zeros)
     return std::nullopt;
-  linalg::GenericOp reader = onlyReaderOf(sums, readers);
+  linalg::GenericOp reader = onlyReaderOf(accumulators, readers);
   if (reader && reader->getBlock() == op->getBlock() && op->isBeforeInBlock(reader) &&
-      isEpilogue(reader, sums, form->spatial() + 2)) {
+      isEpilogue(reader, accumulators, form->spatial() + 2)) {
     found.epilogue = reader;
     found.result = reader.getOutputs()[0];
     found.replaced.push_back(reader);
   }
   found.replaced.append({op, zeros});
-  if (auto own = sums.getDefiningOp<memref::AllocOp>();
-      own && found.epilogue && found.result != sums)
+  if (auto own = accumulators.getDefiningOp<memref::AllocOp>();
+      own && found.epilogue && found.result != accumulators)
     found.replaced.push_back(own);
   findBorders(found);
   return found;

@@ -22,7 +22,7 @@ struct Convolution {
   mlir::linalg::GenericOp op;
   PackedConvolution form;
   mlir::Value image, filter;                     ///< buffers; the image without its borders
-  mlir::Value sums;                              ///< what the op writes
+  mlir::Value accumulators;                      ///< what the op writes
   mlir::Value result;                            ///< where the last op of the kernel writes
   llvm::SmallVector<int64_t, 3> low;             ///< borders before the image
   mlir::linalg::GenericOp epilogue;              ///< the element-wise op behind it, or null
@@ -107,7 +107,7 @@ struct Pixel {
 };
 Pixel pixelAt(const Convolution &convolution, const IndexBuilder &index, mlir::Value number);
 
-/// Stores sums, after what the epilogue makes of them.
+/// Stores accumulators, after what the epilogue makes of them.
 class Epilogue {
 public:
   Epilogue(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution);

@@ -154,8 +154,8 @@ static bool comeApart(const Convolution &convolution, const Registers &registers
 /// Registers that are taken beside the sums, where so many hold a row of the panel. Pairs of bf16
 /// that no instruction multiplies come apart into two numbers, as words of bytes do: those of the
 /// row, a pixel's word, its halves, and what takes them apart.
-static int64_t besideSums(int64_t vectors, const Convolution &convolution,
-                          const Registers &registers) {
+static int64_t besideAccumulators(int64_t vectors, const Convolution &convolution,
+                                  const Registers &registers) {
   if (comeApart(convolution, registers))
     return 2 * vectors + 4;
   return convolution.isBytes() ? cpu::registersOfBytes(vectors, registers) : vectors + 1;
@@ -166,7 +166,7 @@ Piece::Piece(const Convolution &convolution, const Registers &registers, int64_t
   // Of shorter registers several are one of the panel's, one of which is computed at a time.
   columns = lanes >= kPanelLanes ? panelRegisters * kPanelLanes : kPanelLanes;
   const int64_t vectors = llvm::divideCeil(columns, lanes);
-  const int64_t free = registers.count - besideSums(vectors, convolution, registers);
+  const int64_t free = registers.count - besideAccumulators(vectors, convolution, registers);
   pixels = std::max<int64_t>(1, free / vectors);
   isTight =
       comeApart(convolution, registers) || (convolution.isBytes() && registers.mostByteLanes == 0);

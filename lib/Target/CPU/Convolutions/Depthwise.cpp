@@ -51,16 +51,17 @@ struct Depthwise {
   void emitTile(Value row, Value column, int64_t pixels);
   void emitRowInBlocks(Value row);
   void emitBlock(Value row, Value firstPixel, const BlocksOfRow &kind, bool isWhole);
-  using Sums = SmallVector<Value>;
-  Sums addPlaces(unsigned dim, const Pixel &first, Value imageRow, Value tap, Value channel,
-                 Lanes lanes, const BlocksOfRow &kind, bool isWhole, Sums sums);
-  Sums addRow(Value imagePixel, Value tap, Value channel, Lanes lanes, const BlocksOfRow &kind,
-              Sums sums);
+  using Accumulators = SmallVector<Value>;
+  Accumulators addPlaces(unsigned dim, const Pixel &first, Value imageRow, Value tap, Value channel,
+                         Lanes lanes, const BlocksOfRow &kind, bool isWhole,
+                         Accumulators accumulators);
+  Accumulators addRow(Value imagePixel, Value tap, Value channel, Lanes lanes,
+                      const BlocksOfRow &kind, Accumulators accumulators);
   void forChannels(function_ref<void(Value, Lanes)> body);
 
   Value isInside(const Pixel &pixel);
   Value weight(size_t tap, Value channel, Lanes lanes);
-  Value zeroSum(Lanes lanes);
+  Value zeroAccumulator(Lanes lanes);
   /// Of the image, in pixels, where the window of a pixel begins; and from there to a tap.
   Value startOf(const Pixel &pixel);
   SmallVector<Value> rowsOf(const Pixel &pixel);
@@ -177,7 +178,7 @@ Value Depthwise::weight(size_t tap, Value channel, Lanes lanes) {
   return loadLanes(b, filter, index.add(channel, int64_t(tap) * form.outputs), lanes.live);
 }
 
-Value Depthwise::zeroSum(Lanes lanes) {
+Value Depthwise::zeroAccumulator(Lanes lanes) {
   return arith::ConstantOp::create(
       b, b.getZeroAttr(VectorType::get({widthOf(lanes.live)}, b.getF32Type())));
 }
@@ -232,7 +233,7 @@ void Depthwise::emitPixel(Value row, Value column) {
     places.push_back(borders.pick(inside, offset));
   }
   forChannels([&](Value channel, Lanes lanes) {
-    Value sum = zeroSum(lanes);
+    Value sum = zeroAccumulator(lanes);
     for (auto [i, place] : llvm::enumerate(places))
       sum = vector::FMAOp::create(b, loadLanes(b, place, channel, lanes.live),
                                   weight(i, channel, lanes), sum);
@@ -249,7 +250,7 @@ void Depthwise::emitTile(Value row, Value column, int64_t pixels) {
   SmallVector<Value> rows = rowsOf(places[0]);
   forChannels([&](Value channel, Lanes lanes) {
     DenseMap<std::pair<int64_t, int64_t>, Value> loaded; // by rows and pixels from the start
-    SmallVector<Value> sums(pixels, zeroSum(lanes));
+    SmallVector<Value> accumulators(pixels, zeroAccumulator(lanes));
     for (auto [i, tap] : llvm::enumerate(taps)) {
       Value factor = weight(i, channel, lanes);
       const int64_t row = int64_t(i) / form.window[last];
@@ -259,11 +260,11 @@ void Depthwise::emitTile(Value row, Value column, int64_t pixels) {
         if (!element)
           element = loadLanes(
               b, image, index.add(index.add(rows[row], channel), at * form.channels), lanes.live);
-        sums[p] = vector::FMAOp::create(b, element, factor, sums[p]);
+        accumulators[p] = vector::FMAOp::create(b, element, factor, accumulators[p]);
       }
     }
     for (int64_t p = 0; p < pixels; ++p)
-      epilogue.store(sums[p], places[p], channel, lanes);
+      epilogue.store(accumulators[p], places[p], channel, lanes);
   });
 }
 
@@ -300,40 +301,42 @@ void Depthwise::emitBlock(Value row, Value firstPixel, const BlocksOfRow &kind, 
   for (int64_t i = 0; i < kind.pixels; ++i)
     pixels.push_back(pixelAt(convolution, index, index.add(first, i)));
   forChannels([&](Value channel, Lanes lanes) {
-    Sums sums = addPlaces(0, pixels[0], pixels[0].at[0], index.constant(0), channel, lanes, kind,
-                          isWhole, Sums(kind.pixels, zeroSum(lanes)));
-    for (auto [pixel, sum] : llvm::zip_equal(pixels, sums))
+    Accumulators accumulators =
+        addPlaces(0, pixels[0], pixels[0].at[0], index.constant(0), channel, lanes, kind, isWhole,
+                  Accumulators(kind.pixels, zeroAccumulator(lanes)));
+    for (auto [pixel, sum] : llvm::zip_equal(pixels, accumulators))
       epilogue.store(sum, pixel, channel, lanes);
   });
 }
 
 /// From the first dimension to the last. `imageRow` is the number of the image's place in the
 /// dimensions so far among all, `tap` that of the window's.
-Depthwise::Sums Depthwise::addPlaces(unsigned dim, const Pixel &first, Value imageRow, Value tap,
-                                     Value channel, Lanes lanes, const BlocksOfRow &kind,
-                                     bool isWhole, Sums sums) {
+Depthwise::Accumulators Depthwise::addPlaces(unsigned dim, const Pixel &first, Value imageRow,
+                                             Value tap, Value channel, Lanes lanes,
+                                             const BlocksOfRow &kind, bool isWhole,
+                                             Accumulators accumulators) {
   Value start = index.add(index.mul(first.at[dim + 1], form.strides[dim]), -convolution.low[dim]);
   imageRow = index.mul(imageRow, convolution.imageSize(dim));
   tap = index.mul(tap, form.window[dim]);
   if (dim == last)
-    return addRow(index.add(imageRow, start), tap, channel, lanes, kind, std::move(sums));
+    return addRow(index.add(imageRow, start), tap, channel, lanes, kind, std::move(accumulators));
   auto at = [&](Value place, ValueRange carried) {
     Value row = index.add(start, index.mul(place, form.dilations[dim]));
     return addPlaces(dim + 1, first, index.add(imageRow, row), index.add(tap, place), channel,
-                     lanes, kind, isWhole, Sums(carried));
+                     lanes, kind, isWhole, Accumulators(carried));
   };
   if (!isWhole) {
     auto [from, to] = tapsInside(b, convolution, dim, first.at[dim + 1]);
-    return LoopBuilder(b).loop(from, to, 1, sums, at);
+    return LoopBuilder(b).loop(from, to, 1, accumulators, at);
   }
   for (int64_t place = 0; place < form.window[dim]; ++place)
-    sums = at(index.constant(place), sums);
-  return sums;
+    accumulators = at(index.constant(place), accumulators);
+  return accumulators;
 }
 
 /// The window's places along the last dimension, for pixels side by side.
-Depthwise::Sums Depthwise::addRow(Value imagePixel, Value tap, Value channel, Lanes lanes,
-                                  const BlocksOfRow &kind, Sums sums) {
+Depthwise::Accumulators Depthwise::addRow(Value imagePixel, Value tap, Value channel, Lanes lanes,
+                                          const BlocksOfRow &kind, Accumulators accumulators) {
   Value base = index.add(index.mul(imagePixel, form.channels), channel);
   Value weights = index.add(index.mul(tap, form.outputs), channel);
   DenseMap<int64_t, Value> loaded; // by distance from the first pixel's window
@@ -345,10 +348,10 @@ Depthwise::Sums Depthwise::addRow(Value imagePixel, Value tap, Value channel, La
         Value &element = loaded[place];
         if (!element)
           element = loadLanes(b, image, index.add(base, place * form.channels), lanes.live);
-        sums[p] = vector::FMAOp::create(b, element, factor, sums[p]);
+        accumulators[p] = vector::FMAOp::create(b, element, factor, accumulators[p]);
       }
     }
-  return sums;
+  return accumulators;
 }
 
 void gantry::emitDepthwise(ImplicitLocOpBuilder &b, const Convolution &convolution,

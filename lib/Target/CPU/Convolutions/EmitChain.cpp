@@ -72,7 +72,8 @@ std::optional<ConvolutionChain> ConvolutionChain::match(ArrayRef<Convolution> co
     // One buffer may be several of these in turn, but what follows sums reads nothing but them.
     auto readsIt = [&, buffer = each.result](const Convolution &other) {
       linalg::GenericOp epilogue = other.epilogue;
-      return epilogue && buffer != other.sums && llvm::is_contained(epilogue.getInputs(), buffer);
+      return epilogue && buffer != other.accumulators &&
+             llvm::is_contained(epilogue.getInputs(), buffer);
     };
     auto isForChain = [&](Operation *user) { return replaced.contains(user); };
     if (each.result != next.image || !each.result.getDefiningOp<memref::AllocOp>() ||

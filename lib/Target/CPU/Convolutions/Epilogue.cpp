@@ -20,7 +20,7 @@ Epilogue::Epilogue(ImplicitLocOpBuilder &b, const Convolution &convolution)
     return;
   for (OpOperand *input : op.getDpsInputOperands()) {
     bool alike = op.getMatchingIndexingMap(input).isIdentity() && isFlat(input->get()) &&
-                 input->get() != convolution.sums;
+                 input->get() != convolution.accumulators;
     flatInputs.push_back(alike ? flatten(b, input->get()) : Value());
   }
 }
@@ -69,7 +69,7 @@ Value Epilogue::compute(Value sum, const Pixel &pixel, Value column, Lanes lanes
   IRMapping mapping;
   for (OpOperand *input : op.getDpsInputOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(input);
-    bool isSum = input->get() == convolution.sums;
+    bool isSum = input->get() == convolution.accumulators;
     if (!argument.use_empty())
       mapping.map(argument, isSum ? sum : operand(input->getOperandNumber(), pixel, column, lanes));
   }

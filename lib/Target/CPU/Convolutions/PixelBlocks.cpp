@@ -22,7 +22,7 @@ PixelBlocks::PixelBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution
 // Items
 //===----------------------------------------------------------------------===//
 
-void PixelBlocks::keepSums(int64_t width) {
+void PixelBlocks::keepAccumulators(int64_t width) {
   OpBuilder::InsertionGuard guard(b);
   auto function = convolution.op->getParentOfType<func::FuncOp>();
   b.setInsertionPointToStart(&function.getBody().front());
@@ -82,16 +82,16 @@ void PixelBlocks::emitPart(Value panel, Value column, int64_t columns,
 //===----------------------------------------------------------------------===//
 
 Type PixelBlocks::sumType() const {
-  return cast<MemRefType>(convolution.sums.getType()).getElementType();
+  return cast<MemRefType>(convolution.accumulators.getType()).getElementType();
 }
 
-SmallVector<Value> PixelBlocks::zeroSums(int64_t pixels, ArrayRef<Lanes> lanes) {
-  SmallVector<Value> sums;
+SmallVector<Value> PixelBlocks::zeroAccumulators(int64_t pixels, ArrayRef<Lanes> lanes) {
+  SmallVector<Value> accumulators;
   for (int64_t i = 0; i < pixels; ++i)
     for (Lanes part : lanes)
-      sums.push_back(arith::ConstantOp::create(
+      accumulators.push_back(arith::ConstantOp::create(
           b, b.getZeroAttr(VectorType::get({widthOf(part.live)}, sumType()))));
-  return sums;
+  return accumulators;
 }
 
 Value PixelBlocks::columnOf(Value panel, Value column) const {
@@ -105,23 +105,23 @@ Value PixelBlocks::firstChannelOf(Value panel) const {
   return index.mul(index.div(panel, panelsOfGroup), form.inner());
 }
 
-Value PixelBlocks::multiplyAdd(Value channel, Value weights, Value sums) {
+Value PixelBlocks::multiplyAdd(Value channel, Value weights, Value accumulators) {
   if (convolution.together == 1)
-    return vector::FMAOp::create(b, channel, weights, sums);
+    return vector::FMAOp::create(b, channel, weights, accumulators);
   auto module = convolution.op->getParentOfType<ModuleOp>();
-  return cpu::callDot(b, module, channel, weights, sums);
+  return cpu::callDot(b, module, channel, weights, accumulators);
 }
 
 SmallVector<Value> PixelBlocks::addOverK(Value panel, Value atK, Value column,
                                          ArrayRef<Lanes> lanes, int64_t length, int64_t steps,
-                                         int64_t pixels, ValueRange sums,
+                                         int64_t pixels, ValueRange accumulators,
                                          function_ref<Value(int64_t, Value, int64_t)> wordOf) {
   // Rows of a wide panel lie so far apart that the processor does not see the next ones coming.
   constexpr int64_t rowsAhead = 12;
   const bool prefetches = form.panel > kPanelLanes * kPanelRegisters;
   Value rowOfPanel = index.add(index.mul(panel, convolution.sizeK()), atK);
   Value filterAt = index.add(index.mul(rowOfPanel, form.panel), column);
-  return LoopBuilder(b).rounds(length, steps, sums, [&](Value at, ValueRange carried) {
+  return LoopBuilder(b).rounds(length, steps, accumulators, [&](Value at, ValueRange carried) {
     SmallVector<Value> next(carried);
     Value rowAt = index.add(filterAt, index.mul(at, form.panel));
     for (int64_t k = 0; k < steps; ++k) {
@@ -148,12 +148,12 @@ SmallVector<Value> PixelBlocks::addOverK(Value panel, Value atK, Value column,
   });
 }
 
-void PixelBlocks::storeByRows(ValueRange sums, ArrayRef<Lanes> lanes, Value firstPixel,
+void PixelBlocks::storeByRows(ValueRange accumulators, ArrayRef<Lanes> lanes, Value firstPixel,
                               int64_t pixels, Value firstColumn) {
   const int64_t width = int64_t(lanes.size()) * kPanelLanes;
   for (int64_t i = 0; i < pixels; ++i)
     for (auto [j, part] : llvm::enumerate(lanes))
-      vector::StoreOp::create(b, sums[i * lanes.size() + j], kept,
+      vector::StoreOp::create(b, accumulators[i * lanes.size() + j], kept,
                               index.constant(i * width + part.first));
   storeKept(lanes, firstPixel, pixels, firstColumn);
 }

@@ -13,8 +13,8 @@ protected:
 
   //===--- Items ------------------------------------------------------------===//
 
-  /// Memory on the stack for the sums of a block of so many columns.
-  void keepSums(int64_t width);
+  /// Memory on the stack for the accumulators of a block of so many columns.
+  void keepAccumulators(int64_t width);
   /// Makes the scf.forall; an item has so many multiply-adds.
   void forItems(int64_t work, llvm::function_ref<void(mlir::Value, mlir::Value)> emitItem);
   /// What one of `items` has of `all`: no item has more than one more than another, so that the
@@ -31,7 +31,7 @@ protected:
 
   //===--- Sums of a block --------------------------------------------------===//
 
-  llvm::SmallVector<mlir::Value> zeroSums(int64_t pixels, llvm::ArrayRef<Lanes> lanes);
+  llvm::SmallVector<mlir::Value> zeroAccumulators(int64_t pixels, llvm::ArrayRef<Lanes> lanes);
   /// The number of a panel's column among all.
   mlir::Value columnOf(mlir::Value panel, mlir::Value column) const;
   /// The channel of an image with which the group of a panel begins, in words; null: the first.
@@ -40,12 +40,12 @@ protected:
   /// `wordOf` gives the word of a pixel `k` steps behind a term.
   llvm::SmallVector<mlir::Value>
   addOverK(mlir::Value panel, mlir::Value atK, mlir::Value column, llvm::ArrayRef<Lanes> lanes,
-           int64_t length, int64_t steps, int64_t pixels, mlir::ValueRange sums,
+           int64_t length, int64_t steps, int64_t pixels, mlir::ValueRange accumulators,
            llvm::function_ref<mlir::Value(int64_t pixel, mlir::Value at, int64_t k)> wordOf);
   /// By way of the stack: what follows sums of bytes is long, and code for each register of a block
   /// longer than all else.
-  void storeByRows(mlir::ValueRange sums, llvm::ArrayRef<Lanes> lanes, mlir::Value firstPixel,
-                   int64_t pixels, mlir::Value firstColumn);
+  void storeByRows(mlir::ValueRange accumulators, llvm::ArrayRef<Lanes> lanes,
+                   mlir::Value firstPixel, int64_t pixels, mlir::Value firstColumn);
   /// What is on the stack, a pixel after the other.
   void storeKept(llvm::ArrayRef<Lanes> lanes, mlir::Value firstPixel, int64_t pixels,
                  mlir::Value firstColumn);
@@ -57,7 +57,7 @@ protected:
   Cut cut;
   Piece piece;
   mlir::Value image, filter; ///< flat
-  mlir::Value kept;          ///< the sums of a block on the stack, where what follows reads them
+  mlir::Value kept; ///< the accumulators of a block on the stack, where what follows reads them
   Epilogue epilogue;
 
 private:
@@ -66,7 +66,7 @@ private:
   void emitPart(mlir::Value panel, mlir::Value column, int64_t columns,
                 llvm::function_ref<void(mlir::Value, mlir::Value, int64_t)> emit);
   mlir::Type sumType() const;
-  mlir::Value multiplyAdd(mlir::Value channel, mlir::Value weights, mlir::Value sums);
+  mlir::Value multiplyAdd(mlir::Value channel, mlir::Value weights, mlir::Value accumulators);
 };
 
 } // namespace gantry

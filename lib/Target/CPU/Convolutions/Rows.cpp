@@ -2,7 +2,7 @@
 // of output channels, in registers.
 //
 //   for a work item, some blocks of some panels, or bands of a wide one:
-//     sums[pixel][lanes] = 0
+//     accumulators[pixel][lanes] = 0
 //     for the places of the window in the image, in all dimensions but the last
 //       for groups of places along the last, which lie in the image for the same pixels:
 //         for the channels: sums += channel of the pixel * row of the panel
@@ -186,18 +186,18 @@ struct Rows : PixelBlocks {
   void emitPixels(const Row &row, Value firstPixel, ArrayRef<TapGroup> groups, Interval pixels);
   SmallVector<Value> addPlaces(unsigned dim, const Row &row, Value imageRow, Value tap,
                                Value firstPixel, ArrayRef<TapGroup> groups, Interval pixels,
-                               ValueRange sums);
+                               ValueRange accumulators);
   SmallVector<Value> addGroup(Value imageRow, Value tap, Value firstPixel, const TapGroup &group,
-                              Interval pixels, ValueRange sums);
+                              Interval pixels, ValueRange accumulators);
   SmallVector<Value> addRun(Value from, Value atK, int64_t length, Interval pixels,
-                            ValueRange sums);
-  void store(const Row &row, Value firstPixel, int64_t pixels, ValueRange sums);
+                            ValueRange accumulators);
+  void store(const Row &row, Value firstPixel, int64_t pixels, ValueRange accumulators);
 };
 } // namespace
 
 void Rows::emit() {
   if (convolution.isBytes() && convolution.epilogue)
-    keepSums(rows.registers * kPanelLanes);
+    keepAccumulators(rows.registers * kPanelLanes);
   const int64_t work = form.batch * countTapsInside(convolution) * form.inner() * form.outputs;
   forItems(work / cut.items(),
            [&](Value panelItem, Value blockItem) { emitItem(panelItem, blockItem); });
@@ -260,27 +260,28 @@ void Rows::emitBlock(Value block) {
 
 void Rows::emitPixels(const Row &row, Value firstPixel, ArrayRef<TapGroup> groups,
                       Interval pixels) {
-  SmallVector<Value> sums = zeroSums(pixels.second - pixels.first, lanes);
-  sums = addPlaces(0, row, row.at[0], index.constant(0), firstPixel, groups, pixels, sums);
-  store(row, index.add(firstPixel, pixels.first), pixels.second - pixels.first, sums);
+  SmallVector<Value> accumulators = zeroAccumulators(pixels.second - pixels.first, lanes);
+  accumulators =
+      addPlaces(0, row, row.at[0], index.constant(0), firstPixel, groups, pixels, accumulators);
+  store(row, index.add(firstPixel, pixels.first), pixels.second - pixels.first, accumulators);
 }
 
 /// From the first dimension to the last. `imageRow` is the number of the image's place in the
 /// dimensions so far among all, `tap` that of the window's.
 SmallVector<Value> Rows::addPlaces(unsigned dim, const Row &row, Value imageRow, Value tap,
                                    Value firstPixel, ArrayRef<TapGroup> groups, Interval pixels,
-                                   ValueRange sums) {
+                                   ValueRange accumulators) {
   imageRow = index.mul(imageRow, convolution.imageSize(dim));
   tap = index.mul(tap, form.window[dim]);
   if (dim == last) {
-    SmallVector<Value> next(sums);
+    SmallVector<Value> next(accumulators);
     for (const TapGroup &group : groups)
       next = addGroup(imageRow, tap, firstPixel, group, pixels, next);
     return next;
   }
   Value start = index.add(index.mul(row.at[dim + 1], form.strides[dim]), -convolution.low[dim]);
   auto [first, end] = tapsInside(b, convolution, dim, row.at[dim + 1]);
-  return LoopBuilder(b).loop(first, end, 1, sums, [&](Value at, ValueRange carried) {
+  return LoopBuilder(b).loop(first, end, 1, accumulators, [&](Value at, ValueRange carried) {
     Value place = index.add(start, index.mul(at, form.dilations[dim]));
     return addPlaces(dim + 1, row, index.add(imageRow, place), index.add(tap, at), firstPixel,
                      groups, pixels, carried);
@@ -289,11 +290,11 @@ SmallVector<Value> Rows::addPlaces(unsigned dim, const Row &row, Value imageRow,
 
 /// The places of a group, for those of its pixels that are among `pixels`.
 SmallVector<Value> Rows::addGroup(Value imageRow, Value tap, Value firstPixel,
-                                  const TapGroup &group, Interval pixels, ValueRange sums) {
+                                  const TapGroup &group, Interval pixels, ValueRange accumulators) {
   const Interval live{std::max(pixels.first, group.pixels.first),
                       std::min(pixels.second, group.pixels.second)};
   if (live.first >= live.second)
-    return SmallVector<Value>(sums);
+    return SmallVector<Value>(accumulators);
   const auto [from, to] = group.taps;
   auto addFrom = [&](Value first, int64_t length, ValueRange carried) {
     Value place = index.add(index.mul(firstPixel, form.strides[last]),
@@ -311,38 +312,38 @@ SmallVector<Value> Rows::addGroup(Value imageRow, Value tap, Value firstPixel,
     return next;
   };
   if (isRun(convolution) || to - from == 1)
-    return addFrom(index.constant(from), (to - from) * form.inner(), sums);
-  return LoopBuilder(b).loop(from, to, 1, sums, [&](Value at, ValueRange carried) {
+    return addFrom(index.constant(from), (to - from) * form.inner(), accumulators);
+  return LoopBuilder(b).loop(from, to, 1, accumulators, [&](Value at, ValueRange carried) {
     return addFrom(at, form.inner(), carried);
   });
 }
 
 /// Terms `atK` onwards of the panel, of the pixels' channels from `from` on.
 SmallVector<Value> Rows::addRun(Value from, Value atK, int64_t length, Interval pixels,
-                                ValueRange sums) {
+                                ValueRange accumulators) {
   // Words that two pixels read in steps that are written out would be kept: f32 is read again by
   // what multiplies it, pairs are not.
   const bool sharesWords =
       convolution.isPairs() && form.strides[last] * form.channels < unrolled(length);
   const int64_t steps = piece.isTight || sharesWords ? 1 : unrolled(length);
-  return addOverK(panel, atK, column, lanes, length, steps, pixels.second - pixels.first, sums,
-                  [&](int64_t pixel, Value at, int64_t k) {
+  return addOverK(panel, atK, column, lanes, length, steps, pixels.second - pixels.first,
+                  accumulators, [&](int64_t pixel, Value at, int64_t k) {
                     const int64_t ahead = k + pixel * form.strides[last] * form.channels;
                     return loadWord(b, convolution, image, index.add(index.add(from, at), ahead));
                   });
 }
 
-void Rows::store(const Row &row, Value firstPixel, int64_t pixels, ValueRange sums) {
+void Rows::store(const Row &row, Value firstPixel, int64_t pixels, ValueRange accumulators) {
   Value first = index.add(index.mul(row.number, form.out[last]), firstPixel);
   Value firstColumn = columnOf(panel, column);
   if (kept)
-    return storeByRows(sums, lanes, first, pixels, firstColumn);
+    return storeByRows(accumulators, lanes, first, pixels, firstColumn);
   for (int64_t i = 0; i < pixels; ++i) {
     Value number = index.add(first, i);
     Pixel pixel{number, row.at, number, number};
     pixel.at.push_back(index.add(firstPixel, i));
     for (auto [j, part] : llvm::enumerate(lanes))
-      epilogue.store(sums[i * lanes.size() + j], pixel, firstColumn, part);
+      epilogue.store(accumulators[i * lanes.size() + j], pixel, firstColumn, part);
   }
 }
 

@@ -1,11 +1,11 @@
 // Microkernels (Microkernel.h) for processors that multiply matrices (AMX).
 //
 // A register of it holds 16 rows of 64 bytes, and there are eight. A piece of a tile is one or two
-// matrices of 16 rows by some of 16 columns, whose sums stay in registers; a step multiplies 16
-// groups of K, which the left operand and the panel have where they lie: rows of 64 bytes, a
-// stride apart. A tile of 17 to 31 rows computes some of them twice, with the same sums, so that
-// the shape of the registers stays; one of fewer than 16 has registers of its own shape. What is
-// left of the terms is filled up with zeros on the stack.
+// matrices of 16 rows by some of 16 columns, whose accumulators stay in registers; a step
+// multiplies 16 groups of K, which the left operand and the panel have where they lie: rows of 64
+// bytes, a stride apart. A tile of 17 to 31 rows computes some of them twice, with the same sums,
+// so that the shape of the registers stays; one of fewer than 16 has registers of its own shape.
+// What is left of the terms is filled up with zeros on the stack.
 //
 // A product of bf16 adds to a sum, for each step, what its 16 pairs give (Intel's manual on
 // TDPBF16PS): all even terms one after the other from zero on, the odd ones as well, and both
@@ -24,7 +24,7 @@ using namespace gantry::cpu;
 
 /// Matrix registers. Where a tile has rows for one matrix alone, the first ones are sums and have
 /// its rows, like that of the left operand, and the others the panel's 16; else all have 16.
-static constexpr int64_t kRegisters = 8, kLeftOfOne = 5, kMostSumsOfTwo = 6;
+static constexpr int64_t kRegisters = 8, kLeftOfOne = 5, kMostAccumulatorsOfTwo = 6;
 /// Of a row of a register, of a sum, and of a group of K.
 static constexpr int64_t kRowBytes = 64, kUnitBytes = 4;
 
@@ -80,7 +80,7 @@ public:
     steps = b.CreateUDiv(argument(Microkernel::sizeK), b.getInt64(stepOfK));
     rest = b.CreateURem(argument(Microkernel::sizeK), b.getInt64(stepOfK));
     ownRows = buffer(amxTilesOfRows * kAMXRows * kRowBytes);
-    ownPanel = buffer(kAMXGroups * kMostSumsOfTwo * kRowBytes);
+    ownPanel = buffer(kAMXGroups * kMostAccumulatorsOfTwo * kRowBytes);
     // A piece after the other; the first one asks for what comes next.
     for (const Piece &piece : pieces())
       emitPiece(piece, piece.column == 0 ? tile.ahead : 0);
@@ -107,7 +107,7 @@ private:
 
   llvm::SmallVector<Piece> pieces() const {
     const int64_t all = tile.width / kColumnUnit;
-    const int64_t most = amxTilesOfRows == 1 ? kLeftOfOne : kMostSumsOfTwo / amxTilesOfRows;
+    const int64_t most = amxTilesOfRows == 1 ? kLeftOfOne : kMostAccumulatorsOfTwo / amxTilesOfRows;
     const int64_t count = llvm::divideCeil(all, most);
     llvm::SmallVector<Piece> pieces;
     for (int64_t i = 0; i < count; ++i)
@@ -127,10 +127,10 @@ private:
   void load(int64_t matrix, Value *place, Value *stride) {
     b.CreateIntrinsic(llvm::Intrinsic::x86_tileloadd64, {number(matrix), place, stride});
   }
-  void multiplyAdd(int64_t sums, int64_t left, int64_t right) {
+  void multiplyAdd(int64_t accumulators, int64_t left, int64_t right) {
     auto instruction = tile.precision == OperandPrecision::bf16 ? llvm::Intrinsic::x86_tdpbf16ps
                                                                 : llvm::Intrinsic::x86_tdpbusd;
-    b.CreateIntrinsic(instruction, {number(sums), number(left), number(right)});
+    b.CreateIntrinsic(instruction, {number(accumulators), number(left), number(right)});
   }
 
   //===--- Loops -----------------------------------------------------------------------------===//
@@ -164,11 +164,11 @@ private:
 
   //===--- A piece ---------------------------------------------------------------------------===//
 
-  void forSums(const Piece &piece, llvm::function_ref<void(int64_t, Value *)> body) {
+  void forAccumulators(const Piece &piece, llvm::function_ref<void(int64_t, Value *)> body) {
     for (int64_t r = 0; r < amxTilesOfRows; ++r)
       for (int64_t c = 0; c < piece.amxTiles; ++c)
         body(r * piece.amxTiles + c,
-             after(pointer(Microkernel::sums),
+             after(pointer(Microkernel::accumulators),
                    (firstRow(r) * tile.width + piece.column + c * kColumnUnit) * kUnitBytes));
   }
 
@@ -176,10 +176,14 @@ private:
     Value *stride = b.getInt64(panelBytes());
     choose(
         b.CreateICmpNE(argument(Microkernel::accumulate), b.getInt64(0)),
-        [&] { forSums(piece, [&](int64_t sums, Value *place) { load(sums, place, stride); }); },
         [&] {
-          forSums(piece, [&](int64_t sums, Value *) {
-            b.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {number(sums)});
+          forAccumulators(piece, [&](int64_t accumulators, Value *place) {
+            load(accumulators, place, stride);
+          });
+        },
+        [&] {
+          forAccumulators(piece, [&](int64_t accumulators, Value *) {
+            b.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {number(accumulators)});
           });
         });
     loop(steps, [&](Value *step) {
@@ -191,8 +195,8 @@ private:
       askFor(step, lines * kAMXGroups / kUnitOfK);
     });
     choose(b.CreateICmpNE(rest, b.getInt64(0)), [&] { multiplyRest(piece); }, [] {});
-    forSums(piece, [&](int64_t sums, Value *place) {
-      b.CreateIntrinsic(llvm::Intrinsic::x86_tilestored64, {number(sums), place, stride});
+    forAccumulators(piece, [&](int64_t accumulators, Value *place) {
+      b.CreateIntrinsic(llvm::Intrinsic::x86_tilestored64, {number(accumulators), place, stride});
     });
   }
 
@@ -207,7 +211,7 @@ private:
                 Value *panel, Value *panelStride) {
     const int64_t own = amxTilesOfRows * piece.amxTiles;
     const int64_t left = amxTilesOfRows == 1 ? kLeftOfOne : own;
-    auto sums = [&](int64_t r, int64_t c) { return r * piece.amxTiles + c; };
+    auto accumulators = [&](int64_t r, int64_t c) { return r * piece.amxTiles + c; };
     auto loadColumns = [&](int64_t matrix, int64_t c) {
       load(matrix, after(panel, c * kRowBytes), panelStride);
     };
@@ -218,7 +222,7 @@ private:
       for (int64_t c = 0; c < piece.amxTiles; ++c) {
         loadColumns(right + c % spare, c);
         for (int64_t r = 0; r < amxTilesOfRows; ++r)
-          multiplyAdd(sums(r, c), left + r, right + c % spare);
+          multiplyAdd(accumulators(r, c), left + r, right + c % spare);
       }
       return;
     }
@@ -226,7 +230,7 @@ private:
       load(left, rows(r), rowStride);
       for (int64_t c = 0; c < piece.amxTiles; ++c) {
         loadColumns(left + 1, c);
-        multiplyAdd(sums(r, c), left, left + 1);
+        multiplyAdd(accumulators(r, c), left, left + 1);
       }
     }
   }

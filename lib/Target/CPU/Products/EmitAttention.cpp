@@ -175,13 +175,13 @@ private:
 
   //===--- A tile of queries -----------------------------------------------------------------===//
 
-  void callTileOf(Value tile, Value left, Value leftStride, Value panel, Value sums, int64_t sizeK,
-                  int64_t width) {
+  void callTileOf(Value tile, Value left, Value leftStride, Value panel, Value accumulators,
+                  int64_t sizeK, int64_t width) {
     SmallVector<Value> arguments(Microkernel::numArguments);
     arguments[Microkernel::left] = left;
     arguments[Microkernel::leftStride] = leftStride;
     arguments[Microkernel::panel] = panel;
-    arguments[Microkernel::sums] = addressOf(sums);
+    arguments[Microkernel::accumulators] = addressOf(accumulators);
     arguments[Microkernel::sizeK] = constant(sizeK);
     arguments[Microkernel::accumulate] = constant(0);
     arguments[Microkernel::next] = constant(0);

@@ -72,7 +72,7 @@ private:
   bool hasZeros() const { return form.hasZeros(); }
   bool looksUp() const { return lanes == kMostLanes && tile.bits <= 4; }
 
-  /// Sums, scales, zero points and words; what a term takes besides, and the table.
+  /// Accumulators, scales, zero points and words; what a term takes besides, and the table.
   bool fits() const { return (tile.rows + (hasZeros() ? 3 : 2)) * vectors + 3 <= registers.count; }
 
   /// Of the columns of this piece in row `row` of a table of 32-bit elements.
@@ -174,7 +174,7 @@ private:
   }
 
   /// One more term of each sum, or its weights stored; words are shifted to it.
-  void step(Value *atK, const Values &words, bool isLast, Values &sums) {
+  void step(Value *atK, const Values &words, bool isLast, Values &accumulators) {
     Values weights;
     for (int64_t v = 0; v < vectors; ++v)
       weights.push_back(weight(words[v], v, isLast));
@@ -191,34 +191,34 @@ private:
                                         b.getPtrTy());
       Value *factor = splat(b.CreateAlignedLoad(b.getFloatTy(), address, llvm::Align(kUnitBytes)));
       for (int64_t v = 0; v < vectors; ++v) {
-        Value *&sum = sums[r * vectors + v];
+        Value *&sum = accumulators[r * vectors + v];
         sum = multiplyAdd(factor, weights[v], sum);
       }
     }
   }
 
   /// All terms of a word.
-  void stepWord(Value *atK, const Values &words, Values &sums) {
+  void stepWord(Value *atK, const Values &words, Values &accumulators) {
     for (int64_t i = 0; i < wordOfK; ++i) {
       Values shifted;
       for (Value *word : words)
         shifted.push_back(i == 0 ? word
                                  : b.CreateLShr(word, llvm::ConstantInt::get(ints, i * tile.bits)));
-      step(b.CreateAdd(atK, number(i)), shifted, i + 1 == wordOfK, sums);
+      step(b.CreateAdd(atK, number(i)), shifted, i + 1 == wordOfK, accumulators);
     }
   }
 
   /// A term of the last word of all, which need not be full.
-  void stepAtK(Value *atK, Values words, Values &sums) {
+  void stepAtK(Value *atK, Values words, Values &accumulators) {
     Value *place = b.CreateURem(atK, number(wordOfK));
     Value *shift = b.CreateTrunc(b.CreateMul(place, number(tile.bits)), b.getInt32Ty());
     for (Value *&word : words)
       word = b.CreateLShr(word, splat(shift));
-    step(atK, words, /*isLast=*/false, sums);
+    step(atK, words, /*isLast=*/false, accumulators);
   }
 
   /// Those of a block from `atK` on, up to `end`.
-  Value *stepBlock(Value *atK, Value *end, Values &sums) {
+  Value *stepBlock(Value *atK, Value *end, Values &accumulators) {
     Value *block = b.CreateUDiv(atK, number(tile.block));
     Value *record = b.CreateMul(block, number(form.recordWords()));
     loadHead(record);
@@ -228,25 +228,25 @@ private:
         b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateAdd(first, number(tile.block)), end);
     Value *whole = b.CreateAnd(b.CreateSub(next, atK), number(-wordOfK));
     Value *full = b.CreateAdd(atK, whole);
-    loop(atK, full, sums, [&](Value *at) {
-      stepWord(at, loadWords(words, first, at), sums);
+    loop(atK, full, accumulators, [&](Value *at) {
+      stepWord(at, loadWords(words, first, at), accumulators);
       return b.CreateAdd(at, number(wordOfK));
     });
-    loop(full, next, sums, [&](Value *at) {
-      stepAtK(at, loadWords(words, first, at), sums);
+    loop(full, next, accumulators, [&](Value *at) {
+      stepAtK(at, loadWords(words, first, at), accumulators);
       return b.CreateAdd(at, number(1));
     });
     return next;
   }
 
   void emitPiece() {
-    Values sums(tile.rows * vectors, llvm::Constant::getNullValue(floats));
+    Values accumulators(tile.rows * vectors, llvm::Constant::getNullValue(floats));
     Value *end = argument(BlockQuantizedMicrokernel::end);
-    loop(argument(BlockQuantizedMicrokernel::first), end, sums,
-         [&](Value *atK) { return stepBlock(atK, end, sums); });
+    loop(argument(BlockQuantizedMicrokernel::first), end, accumulators,
+         [&](Value *atK) { return stepBlock(atK, end, accumulators); });
     for (int64_t r = 0; r < tile.rows; ++r)
       for (int64_t v = 0; v < vectors; ++v)
-        b.CreateAlignedStore(sums[r * vectors + v],
+        b.CreateAlignedStore(accumulators[r * vectors + v],
                              place(BlockQuantizedMicrokernel::out, number(r), v), alignment());
   }
 

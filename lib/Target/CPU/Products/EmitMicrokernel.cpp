@@ -1,6 +1,6 @@
-// A tile is cut into pieces whose sums fit the registers: all of it with AVX-512, some rows of some
-// columns with fewer or shorter registers. A piece is a loop over the terms that carries its sums
-// as values; LLVM has nothing to decide but the order of instructions.
+// A tile is cut into pieces whose accumulators fit the registers: all of it with AVX-512, some rows
+// of some columns with fewer or shorter registers. A piece is a loop over the terms that carries
+// its accumulators as values; LLVM has nothing to decide but the order of instructions.
 
 #include "EmitMicrokernel.h"
 
@@ -109,8 +109,8 @@ private:
   }
   llvm::Value *argument(Microkernel::Argument which) { return function.getArg(which); }
 
-  /// Sums, the vectors of a step and what holds a group of the left side are in registers at the
-  /// same time; where groups come apart, so are they and their parts, some of the next step
+  /// Accumulators, the vectors of a step and what holds a group of the left side are in registers
+  /// at the same time; where groups come apart, so are they and their parts, some of the next step
   /// already.
   bool fits(int64_t rows, int64_t vectors) const {
     // Words of bytes come apart in no order: the parts of all rows may be there at once.
@@ -151,14 +151,14 @@ private:
     return llvm::Align(std::min<int64_t>(lanes * bytes, kLineBytes));
   }
 
-  /// Where the sums of a piece are, row by row.
+  /// Where the accumulators of a piece are, row by row.
   Values places(const Piece &piece) {
     const int64_t stride = tile.storesIntoResult() ? tile.stride : tile.width;
     Values places;
     for (int64_t r = 0; r < piece.rows; ++r)
       for (int64_t v = 0; v < piece.vectors; ++v)
-        places.push_back(
-            at(argument(Microkernel::sums), (piece.row + r) * stride + piece.column + v * lanes));
+        places.push_back(at(argument(Microkernel::accumulators),
+                            (piece.row + r) * stride + piece.column + v * lanes));
     return places;
   }
 
@@ -175,14 +175,14 @@ private:
       loaded.push_back(b.CreateAlignedLoad(vector, place, alignment()));
     b.CreateBr(join);
     b.SetInsertPoint(join);
-    Values sums;
+    Values accumulators;
     for (llvm::Value *value : loaded) {
       llvm::PHINode *sum = b.CreatePHI(vector, 2);
       sum->addIncoming(llvm::Constant::getNullValue(vector), from);
       sum->addIncoming(value, load);
-      sums.push_back(sum);
+      accumulators.push_back(sum);
     }
-    return sums;
+    return accumulators;
   }
 
   llvm::Value *multiplyAdd(llvm::Value *x, llvm::Value *y, llvm::Value *sum) {
@@ -234,7 +234,7 @@ private:
 
   /// One more group of K of each sum; `live` says how many of them there are, null: all.
   void step(const Piece &piece, llvm::Value *left, llvm::Value *panel, int64_t index,
-            llvm::Value *live, Values &sums) {
+            llvm::Value *live, Values &accumulators) {
     llvm::SmallVector<Values, 4> columns;
     for (int64_t v = 0; v < piece.vectors; ++v)
       columns.push_back(partsOf(loadColumns(panel, index * tile.width + piece.column + v * lanes)));
@@ -245,7 +245,7 @@ private:
       Values factors = partsOf(b.CreateVectorSplat(unsigned(lanes), loaded));
       for (int64_t part = 0; part < parts; ++part)
         for (int64_t v = 0; v < piece.vectors; ++v) {
-          llvm::Value *&sum = sums[r * piece.vectors + v];
+          llvm::Value *&sum = accumulators[r * piece.vectors + v];
           sum = multiplyAdd(factors[part], columns[v][part], sum);
         }
     }
@@ -268,13 +268,13 @@ private:
 
   /// for (; group < end; group += atOnce), from `first` on; leaves the sums behind it.
   void loop(const Piece &piece, llvm::Value *first, llvm::Value *end, int64_t atOnce, int64_t lines,
-            llvm::Value *live, Values &sums) {
+            llvm::Value *live, Values &accumulators) {
     llvm::BasicBlock *from = b.GetInsertBlock(), *body = block("terms"), *after = block("after");
     b.CreateCondBr(b.CreateICmpULT(first, end), body, after);
     b.SetInsertPoint(body);
     llvm::PHINode *index = b.CreatePHI(b.getInt64Ty(), 2);
     Values carried, next;
-    for (llvm::Value *sum : sums) {
+    for (llvm::Value *sum : accumulators) {
       llvm::PHINode *phi = b.CreatePHI(vector, 2);
       phi->addIncoming(sum, from);
       carried.push_back(phi);
@@ -295,7 +295,7 @@ private:
       llvm::cast<llvm::PHINode>(phi)->addIncoming(value, body);
     b.CreateCondBr(b.CreateICmpULT(following, end), body, after);
     b.SetInsertPoint(after);
-    for (auto [sum, value] : llvm::zip(sums, next)) {
+    for (auto [sum, value] : llvm::zip(accumulators, next)) {
       llvm::PHINode *phi = b.CreatePHI(vector, 2);
       phi->addIncoming(sum, from);
       phi->addIncoming(value, body);
@@ -304,24 +304,24 @@ private:
   }
 
   void emitPiece(const Piece &piece, int64_t lines) {
-    Values places = this->places(piece), sums = start(places);
+    Values places = this->places(piece), accumulators = start(places);
     llvm::Value *sizeK = argument(Microkernel::sizeK), *full = sizeK;
     if (group > 1)
       full = b.CreateUDiv(sizeK, b.getInt64(group));
     llvm::Value *most = b.CreateAnd(full, b.getInt64(-kUnitOfK));
-    loop(piece, b.getInt64(0), most, kUnitOfK, lines, nullptr, sums);
-    loop(piece, most, full, 1, 0, nullptr, sums);
+    loop(piece, b.getInt64(0), most, kUnitOfK, lines, nullptr, accumulators);
+    loop(piece, most, full, 1, 0, nullptr, accumulators);
     // Of bytes all groups are full.
     if (group > 1 && tile.precision != OperandPrecision::int8) {
       llvm::Value *live = b.CreateURem(sizeK, b.getInt64(group));
       llvm::Value *all = b.CreateUDiv(b.CreateAdd(sizeK, b.getInt64(group - 1)), b.getInt64(group));
-      loop(piece, full, all, 1, 0, live, sums);
+      loop(piece, full, all, 1, 0, live, accumulators);
     }
-    store(piece, places, sums);
+    store(piece, places, accumulators);
   }
 
-  void store(const Piece &piece, const Values &places, const Values &sums) {
-    for (auto [i, place, sum] : llvm::enumerate(places, sums)) {
+  void store(const Piece &piece, const Values &places, const Values &accumulators) {
+    for (auto [i, place, sum] : llvm::enumerate(places, accumulators)) {
       int64_t column = piece.column + int64_t(i) % piece.vectors * lanes;
       if (!tile.storesIntoResult())
         b.CreateAlignedStore(sum, place, alignment());
@@ -365,7 +365,7 @@ private:
   llvm::Type *element;   ///< a factor of the left side
   llvm::Type *unit;      ///< a group of them
   llvm::Type *panelUnit; ///< a group of a column
-  llvm::Type *vector;    ///< of sums
+  llvm::Type *vector;    ///< of accumulators
 };
 } // namespace
 

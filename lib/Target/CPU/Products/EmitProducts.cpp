@@ -2,13 +2,13 @@
 //
 //   for an item (a matrix, a chunk of tiles, a panel):
 //     for blocks of K: (pack the panel's block, if nobody did when compiling)
-//       for tiles: sums (+)= rows of the left operand * panel       a call
-//     for the rows of the sums: result = what follows from the sum, element by element
+//       for tiles: accumulators (+)= rows of the left operand * panel       a call
+//     for the rows of the accumulators: result = what follows from the sum, element by element
 //
-// Sums are in a buffer of the item's own that stays in the cache; the result is written once, by
-// the tiles themselves where sums of few terms are the result and the buffer would take longer.
-// What follows is pulled through `Elements`, so that biases, activations, residuals, casts and
-// reshapes need no case, and LLVM's vectoriser sees a loop over neighbours.
+// Accumulators are in a buffer of the item's own that stays in the cache; the result is written
+// once, by the tiles themselves where sums of few terms are the result and the buffer would take
+// longer. What follows is pulled through `Elements`, so that biases, activations, residuals, casts
+// and reshapes need no case, and LLVM's vectoriser sees a loop over neighbours.
 
 #include "TileBuilder.h"
 
@@ -31,7 +31,7 @@ struct Item {
   Value firstTile, lastTile, firstRow;
   Value leftOffset;   ///< of the matrix, in elements
   Value panelAddress; ///< of packed panels
-  Value sums, ownPanel, ownRows;
+  Value accumulators, ownPanel, ownRows;
 };
 
 /// A block of K.
@@ -83,8 +83,8 @@ private:
     else if (!p.multipliesBlockQuantized())
       item.ownPanel = allocatePanel();
     if (!p.out)
-      item.sums = allocate({p.blocksOfK == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width},
-                           sumType());
+      item.accumulators = allocate(
+          {p.blocksOfK == 1 ? p.tileRows : p.tilesOfItem() * p.tileRows, p.width}, sumType());
     return item;
   }
 
@@ -101,7 +101,7 @@ private:
 
   void emitItem(const Item &item) {
     if (p.multipliesBlockQuantized()) {
-      callBlockQuantized(item, p.rows, add(leftBase, bytes(item.leftOffset)), item.sums,
+      callBlockQuantized(item, p.rows, add(leftBase, bytes(item.leftOffset)), item.accumulators,
                          {constant(0), constant(p.k)});
       return storeRows(item, constant(0), item.firstRow, constant(p.rows));
     }
@@ -170,7 +170,8 @@ private:
     }
     arguments[Microkernel::panel] = panelAt(item, range);
     if (!p.out)
-      arguments[Microkernel::sums] = add(addressOf(item.sums), bytes(mul(firstSum, p.width)));
+      arguments[Microkernel::accumulators] =
+          add(addressOf(item.accumulators), bytes(mul(firstSum, p.width)));
     arguments[Microkernel::sizeK] =
         p.precision == OperandPrecision::int8 ? mul(groupsOf(range.count), p.group()) : range.count;
     arguments[Microkernel::accumulate] = goesOn;
@@ -180,7 +181,7 @@ private:
       return TileBuilder::callMicrokernel(form, tile, arguments);
     Value place = add(add(offsetOf(*p.out, item.batch), mul(rowOf(tile), p.out->rowStride)),
                       item.firstColumn);
-    arguments[Microkernel::sums] = add(addressOf(result), bytes(place));
+    arguments[Microkernel::accumulators] = add(addressOf(result), bytes(place));
     form.stride = p.out->rowStride;
     forColumns(item, p.columns % p.width, [&](int64_t columns) {
       form.columns = columns;
@@ -308,7 +309,7 @@ private:
     forColumns(item, p.columns % p.width, [&](int64_t columns) {
       loop(constant(0), count, [&](Value i) {
         loop(columns, [&](Value column) {
-          Value sum = load(item.sums, {add(firstSum, i), column});
+          Value sum = load(item.accumulators, {add(firstSum, i), column});
           storeElement(loopsAt(item, add(row, i), add(item.firstColumn, column), {}), sum);
         });
       });

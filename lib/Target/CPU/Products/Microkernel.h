@@ -1,17 +1,17 @@
-// The microkernel of products (GEMM): a tile of sums, rows of one operand by the columns of a
-// panel.
+// The microkernel of products (GEMM): a tile of accumulators, rows of one operand by the columns of
+// a panel.
 //
 // It is a function that the kernels of a plan share, called by name; what it does is the same for
 // every processor, how is decided when code is made for one (EmitMicrokernel.h). For each row r <
 // rows and each column c < width
 //
-//   sums[r * width + c] (+)= left[r * leftStride + k] * panel[k * width + c]   for k = 0, 1, ... <
-//   sizeK
+//   accumulators[r * width + c] (+)= left[r * leftStride + k] * panel[k * width + c]   for k = 0,
+//   1, ... < sizeK
 //
 // one fused multiply-add after the other, so that a sum does not depend on the tile that it is in.
-// With `accumulate` it goes on from what is in `sums`, else it begins with zero: terms can come in
-// blocks. On the way it asks for the cache lines from `next` on. A tile with a `stride` stores its
-// sums that far apart, straight into the result of a product.
+// With `accumulate` it goes on from what is in `accumulators`, else it begins with zero: terms can
+// come in blocks. On the way it asks for the cache lines from `next` on. A tile with a `stride`
+// stores its accumulators that far apart, straight into the result of a product.
 //
 // Factors narrower than 32 bits may come in groups of K that fill these: side by side in a row
 // of the left operand, which has them anyway, and in each column of the panel (PanelLayout::group).
@@ -32,7 +32,7 @@ struct Registers; // Machine.h
 
 namespace gantry::cpu {
 
-/// What is multiplied. Sums have 32 bits.
+/// What is multiplied. Accumulators have 32 bits.
 enum class OperandPrecision : uint8_t {
   f32,
   /// Pairs (a0, a1) and (b0, b1), the odd ones first: fma(a0, b0, fma(a1, b1, sum)), as AVX512-BF16
@@ -40,7 +40,7 @@ enum class OperandPrecision : uint8_t {
   /// multiplied (EmitAMXMicrokernel.cpp), sixteen pairs are summed up before they are added.
   bf16,
   f16, ///< of the panel; the left ones are f32
-  /// Unsigned ones on the left by signed ones, four terms to a group; sums are i32.
+  /// Unsigned ones on the left by signed ones, four terms to a group; accumulators are i32.
   int8,
 };
 /// Bytes of a factor.
@@ -67,15 +67,15 @@ struct Microkernel {
   int64_t width;    ///< columns of the panel, a multiple of kColumnUnit
   int64_t ahead;    ///< cache lines of `next` for each kUnitOfK groups of K
   bool amx = false; ///< cut for processors that multiply matrices (EmitAMXMicrokernel.cpp)
-  /// Of tiles whose sums are a part of a matrix: how many of the columns are stored, and elements
-  /// from one row to the next. Such a tile begins with zero.
+  /// Of tiles whose accumulators are a part of a matrix: how many of the columns are stored, and
+  /// elements from one row to the next. Such a tile begins with zero.
   int64_t columns = 0, stride = 0;
 
   bool storesIntoResult() const { return stride != 0; }
 
   /// The arguments, all of them numbers of 64 bits; strides are in elements, the others but `sizeK`
   /// and `accumulate` addresses.
-  enum Argument { left, leftStride, panel, sums, sizeK, accumulate, next, numArguments };
+  enum Argument { left, leftStride, panel, accumulators, sizeK, accumulate, next, numArguments };
 
   std::string symbol() const;
   /// The tile of that name; nothing for other functions.
@@ -87,9 +87,9 @@ inline constexpr int64_t kColumnUnit = 16;
 /// Groups of terms that the loop of a tile takes at once.
 inline constexpr int64_t kUnitOfK = 4;
 
-/// The most rows of a tile whose sums fit the registers of AVX-512; tiles of fewer are as fast in
-/// proportion when there are several. Not more than 9: rows may be a multiple of 4 KiB apart, and
-/// then as many lines share a set of the cache.
+/// The most rows of a tile whose accumulators fit the registers of AVX-512; tiles of fewer are as
+/// fast in proportion when there are several. Not more than 9: rows may be a multiple of 4 KiB
+/// apart, and then as many lines share a set of the cache.
 constexpr int64_t mostRows(int64_t width) { return width > 48 ? 6 : 9; }
 
 /// Rows of a matrix register (AMX), and groups of K that it has of each row of the left

@@ -223,24 +223,24 @@ struct CoreAttention {
   //===--- Scores ----------------------------------------------------------------------------===//
 
   /// sums += x * y for the pieces of two neighbouring columns of tiles.
-  void multiplyTwo(ArrayRef<Value> x, ArrayRef<Value> y, Values &sums, int64_t column) {
+  void multiplyTwo(ArrayRef<Value> x, ArrayRef<Value> y, Values &accumulators, int64_t column) {
     for (int64_t half : {0, 1}) {
       size_t at = size_t(column / kColumns + half) * 4;
-      Values next =
-          multiplyOnCores(e, kind, x, y.slice(size_t(2 * half), 2), ArrayRef(sums).slice(at, 4));
-      llvm::copy(next, sums.begin() + at);
+      Values next = multiplyOnCores(e, kind, x, y.slice(size_t(2 * half), 2),
+                                    ArrayRef(accumulators).slice(at, 4));
+      llvm::copy(next, accumulators.begin() + at);
     }
   }
 
   Values scoresOf(Value stage) {
-    Values sums(size_t(tiles.keys / 2), e.number(0, f32));
+    Values accumulators(size_t(tiles.keys / 2), e.number(0, f32));
     Value first = addIndex(e, ofKeys, mulIndex(e, stage, tiles.keys * sizes.keyLine()));
     for (auto [step, piece] : llvm::enumerate(pieces))
       for (int64_t key = 0; key < tiles.keys; key += 2 * kColumns) {
         Value place = addIndex(e, first, e.index(key * sizes.keyLine() + int64_t(step) * kTerms));
-        multiplyTwo(piece, loadMatrices(e, keys, place, false), sums, key);
+        multiplyTwo(piece, loadMatrices(e, keys, place, false), accumulators, key);
       }
-    return sums;
+    return accumulators;
   }
 
   /// Row of the block and column of the tile that a lane's sum `i` of those of all pieces is for.
@@ -344,18 +344,19 @@ struct CoreAttention {
   void addValues(State &state, ArrayRef<Value> weights, Value stage) {
     Value first = addIndex(e, ofValues, mulIndex(e, stage, tiles.keys * sizes.valueLine()));
     Value ones = e.integer(kind == CoreKind::f16 ? 0x3C003C00 : 0x3F803F80, e.getI32Type());
-    Values sums(ArrayRef(state.all).take_front(4)), weighted(ArrayRef(state.all).drop_front(4));
+    Values accumulators(ArrayRef(state.all).take_front(4)),
+        weighted(ArrayRef(state.all).drop_front(4));
     for (int64_t key = 0; key < tiles.keys; key += kTerms) {
       ArrayRef<Value> own = weights.slice(size_t(key / 2), 8);
       Values piece{pack(own[0], own[1]), pack(own[2], own[3]), pack(own[4], own[5]),
                    pack(own[6], own[7])};
-      sums = multiplyOnCores(e, kind, piece, {ones, ones}, sums);
+      accumulators = multiplyOnCores(e, kind, piece, {ones, ones}, accumulators);
       for (int64_t column = 0; column < sizes.wholeWidth(); column += 2 * kColumns) {
         Value place = addIndex(e, first, e.index(key * sizes.valueLine() + column));
         multiplyTwo(piece, loadMatrices(e, values, place, true), weighted, column);
       }
     }
-    state.all = sums;
+    state.all = accumulators;
     llvm::append_range(state.all, weighted);
   }
 
@@ -381,7 +382,7 @@ struct CoreAttention {
 
   void store(const State &state) {
     Value to = flat(e, launch.result(0));
-    ArrayRef<Value> sums = ArrayRef(state.all).take_front(4),
+    ArrayRef<Value> accumulators = ArrayRef(state.all).take_front(4),
                     weighted = ArrayRef(state.all).drop_front(4);
     for (size_t half : {0, 1}) {
       Value query = queryOf(2 * half);
@@ -391,7 +392,7 @@ struct CoreAttention {
           for (size_t j : {i, i + 1}) {
             Value column = columnOf(j);
             auto write = [&] {
-              Value result = e.narrow(e.div(weighted[j], sums[2 * half]), element);
+              Value result = e.narrow(e.div(weighted[j], accumulators[2 * half]), element);
               memref::StoreOp::create(e, result, to,
                                       addIndex(e, mulIndex(e, row, sizes.width), column));
             };

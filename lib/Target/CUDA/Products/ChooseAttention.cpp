@@ -45,8 +45,8 @@ using Pieces = std::array<int64_t, 3>;
 
 static Pieces piecesOf(int64_t left, int64_t right, int64_t stages, int64_t slices, int64_t rows,
                        int64_t columns) {
-  int64_t sums = slices > 1 ? slices * rows * (columns + kMostJoinPadding) : 0;
-  return {stages * left, stages * right, sums * 4};
+  int64_t accumulators = slices > 1 ? slices * rows * (columns + kMostJoinPadding) : 0;
+  return {stages * left, stages * right, accumulators * 4};
 }
 
 static int64_t stagesOf(int64_t sizeK, int64_t ofTile) { return sizeK > ofTile ? 2 : 1; }

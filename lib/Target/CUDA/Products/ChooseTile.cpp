@@ -9,7 +9,7 @@
 using namespace gantry::gpu;
 
 static constexpr int64_t kMostTileBytes = 47 * 1024;
-static constexpr int64_t kFewestTileRows = 8, kFewestTileColumns = 16, kFewestSums = 8;
+static constexpr int64_t kFewestTileRows = 8, kFewestTileColumns = 16, kFewestAccumulators = 8;
 
 double BlockCost::cycles() const {
   // What all tiles share of a multiprocessor.
@@ -25,23 +25,25 @@ double BlockCost::cycles() const {
 
 static int64_t sharedBytes(const Tile &tile, int64_t bytes) {
   int64_t lines = (tile.rows + tile.columns) * bytes + 2 * kMostPadding;
-  int64_t sums =
+  int64_t accumulators =
       tile.slices > 1 ? tile.slices * tile.rows * (tile.columns + kMostJoinPadding) * bytes : 0;
-  return 2 * tile.k * lines + sums;
+  return 2 * tile.k * lines + accumulators;
 }
 
 /// How often sums are written and read when slices join them.
-static double passesOfSums(int64_t slices) { return slices > 1 ? 1 + 2.0 * double(slices) : 1; }
+static double passesOfAccumulators(int64_t slices) {
+  return slices > 1 ? 1 + 2.0 * double(slices) : 1;
+}
 
 BlockCost gantry::gpu::costOf(const Tile &tile, const ProductSizes &sizes, int64_t bytes) {
   const double words = double(bytes) / 4, threads = double(tile.threads()), warps = threads / kWarp;
-  const double sums = double(tile.threadRows * tile.threadColumns);
+  const double accumulators = double(tile.threadRows * tile.threadColumns);
   const double rowReads = std::ceil(double(tile.threadRows) * words / 4);
   const double columnReads = std::ceil(double(tile.threadColumns) * words / 4);
   const double sizeK = double(tile.k / tile.slices);
   const double filled = double((tile.rows + tile.columns) * tile.k);
   const double fill = 3.6 * filled / kWarp;
-  const double issue = warps * sizeK * (sums * words + rowReads + columnReads) + fill;
+  const double issue = warps * sizeK * (accumulators * words + rowReads + columnReads) + fill;
   const double access = warps * sizeK * (2.1 * rowReads + 4.8 * columnReads) + 0.5 * fill * words;
   BlockCost cost;
   cost.blocks = double(TileGrid(sizes, tile.rows, tile.columns).blocks());
@@ -49,11 +51,12 @@ BlockCost gantry::gpu::costOf(const Tile &tile, const ProductSizes &sizes, int64
   cost.threads = threads;
   cost.sharedBytes = double(sharedBytes(tile, bytes));
   cost.registersOfThread =
-      30 + words * (sums + 2 * double(tile.threadRows + tile.threadColumns) + filled / threads);
+      30 +
+      words * (accumulators + 2 * double(tile.threadRows + tile.threadColumns) + filled / threads);
   cost.work = std::max({issue / 4.7, access, filled * double(bytes) / 21});
-  cost.latency = 590 + sizeK * (0.8 * sums * words + 22);
+  cost.latency = 590 + sizeK * (0.8 * accumulators * words + 22);
   cost.start = 300;
-  cost.finish = 8.4 * double(tile.rows * tile.columns) * passesOfSums(tile.slices) / kWarp;
+  cost.finish = 8.4 * double(tile.rows * tile.columns) * passesOfAccumulators(tile.slices) / kWarp;
   return cost;
 }
 
@@ -63,9 +66,11 @@ Tile gantry::gpu::chooseTile(const ProductSizes &sizes, int64_t bytes) {
   double least = 0;
   auto consider = [&](const Tile &tile) {
     // No smaller ones than have been measured, where the product has as much.
-    int64_t sums = std::min(kFewestSums, std::max<int64_t>(1, tile.rows * tile.columns / kWarp));
+    int64_t accumulators =
+        std::min(kFewestAccumulators, std::max<int64_t>(1, tile.rows * tile.columns / kWarp));
     if (tile.threads() < kWarp || tile.threads() > kMostThreads ||
-        tile.threadRows * tile.threadColumns < sums || sharedBytes(tile, bytes) > kMostTileBytes)
+        tile.threadRows * tile.threadColumns < accumulators ||
+        sharedBytes(tile, bytes) > kMostTileBytes)
       return;
     double cycles = costOf(tile, sizes, bytes).cycles();
     if (!best.rows || cycles < least) {
@@ -129,13 +134,14 @@ BlockCost gantry::gpu::costOf(const CoreTile &tile, const ProductSizes &sizes,
   cost.latency =
       tile.stages > 1 ? std::max(kLatency / (stages - 1), kBarrier + own) : kLatency + own;
   cost.start = 1500;
-  cost.finish = double(tile.rows * tile.columns) * passesOfSums(tile.slices) / kWarp;
+  cost.finish = double(tile.rows * tile.columns) * passesOfAccumulators(tile.slices) / kWarp;
   return cost;
 }
 
 /// Calls `consider` for all ways to cut the product. Sums of a thread are so many registers at
 /// most.
-static void forCoreTiles(const ProductSizes &sizes, const CoreShape &shape, int64_t mostSums,
+static void forCoreTiles(const ProductSizes &sizes, const CoreShape &shape,
+                         int64_t mostAccumulators,
                          llvm::function_ref<void(const CoreTile &)> consider) {
   for (int64_t warpRows : {16, 32, 64})
     for (int64_t warpColumns : {16, 32, 64})
@@ -147,7 +153,7 @@ static void forCoreTiles(const ProductSizes &sizes, const CoreShape &shape, int6
                             warpRows,        warpColumns,          slices};
               bool isLarge = tile.rows >= 2 * sizes.rows && down > 1;
               isLarge |= tile.columns >= 2 * sizes.columns && across > 1;
-              if (!isLarge && warpRows * warpColumns <= mostSums * kWarp &&
+              if (!isLarge && warpRows * warpColumns <= mostAccumulators * kWarp &&
                   tile.threads() <= kMostThreads)
                 consider(tile);
             }
@@ -170,18 +176,18 @@ struct BestCoreTile {
   }
 };
 
-static int64_t bytesOfJoinedSums(const CoreTile &tile) {
+static int64_t bytesOfJoinedAccumulators(const CoreTile &tile) {
   return tile.slices > 1 ? tile.slices * tile.rows * (tile.columns + kMostJoinPadding) * 4 : 0;
 }
 
 CoreTile gantry::gpu::chooseCoreTile(const ProductSizes &sizes, const CoreShape &shape,
                                      int64_t bytes) {
-  constexpr int64_t mostSums = 64;
+  constexpr int64_t mostAccumulators = 64;
   BestCoreTile best{sizes, shape, bytes};
-  forCoreTiles(sizes, shape, mostSums, [&](const CoreTile &tile) {
+  forCoreTiles(sizes, shape, mostAccumulators, [&](const CoreTile &tile) {
     int64_t data = (tile.rows + tile.columns) * tile.k * bytes;
     int64_t lines = std::max(tile.rows, tile.k) + std::max(tile.columns, tile.k);
-    if (2 * (data + lines * kMostCorePadding) + bytesOfJoinedSums(tile) <= kMostTileBytes)
+    if (2 * (data + lines * kMostCorePadding) + bytesOfJoinedAccumulators(tile) <= kMostTileBytes)
       best.consider(tile);
   });
   return best.tile;
@@ -191,15 +197,15 @@ CoreTile gantry::gpu::chooseCoreTile(const ProductSizes &sizes, const CoreShape 
 CoreTile gantry::gpu::chooseStagedTile(const CoreTile &other, const ProductSizes &sizes,
                                        const CoreShape &shape, int64_t bytes,
                                        std::optional<int64_t> stages) {
-  constexpr int64_t mostSums = 128, fewestStages = 2, mostStages = 4;
+  constexpr int64_t mostAccumulators = 128, fewestStages = 2, mostStages = 4;
   BestCoreTile best{sizes, shape, bytes};
-  forCoreTiles(sizes, shape, mostSums, [&](CoreTile tile) {
+  forCoreTiles(sizes, shape, mostAccumulators, [&](CoreTile tile) {
     if (tile.slices != other.slices || (tile.slices > 1 && tile.k != other.k))
       return;
     const int64_t data = (tile.rows + tile.columns) * tile.k * bytes;
     for (tile.stages = stages.value_or(fewestStages); tile.stages <= stages.value_or(mostStages);
          ++tile.stages)
-      if (tile.stages * data + bytesOfJoinedSums(tile) <= kSharedBytes)
+      if (tile.stages * data + bytesOfJoinedAccumulators(tile) <= kSharedBytes)
         best.consider(tile);
   });
   return best.tile.rows ? best.tile : other;

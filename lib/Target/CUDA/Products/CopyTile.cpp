@@ -2,7 +2,7 @@
 
 #include "AsyncCopy.h"
 #include "FillTile.h"
-#include "StoreSums.h"
+#include "StoreAccumulators.h"
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -52,7 +52,7 @@ static NVVM::MMATypes mmaTypeOf(CoreKind kind) {
 
 SmallVector<Value> gantry::gpu::multiplyOnCores(ImplicitLocOpBuilder &b, CoreKind kind,
                                                 ArrayRef<Value> x, ArrayRef<Value> y,
-                                                ArrayRef<Value> sums) {
+                                                ArrayRef<Value> accumulators) {
   SmallVector<Type> four(4, b.getF32Type());
   auto record = LLVM::LLVMStructType::getLiteral(b.getContext(), four);
   auto pair = VectorType::get({2}, b.getF16Type());
@@ -63,7 +63,7 @@ SmallVector<Value> gantry::gpu::multiplyOnCores(ImplicitLocOpBuilder &b, CoreKin
         word = LLVM::BitcastOp::create(b, pair, word);
     return words;
   };
-  Value added = NVVM::MmaOp::create(b, record, wordsOf(x), wordsOf(y), sums,
+  Value added = NVVM::MmaOp::create(b, record, wordsOf(x), wordsOf(y), accumulators,
                                     {16, 8, kind == CoreKind::tf32 ? 8 : 16}, std::nullopt,
                                     std::nullopt, std::array{mmaTypeOf(kind), mmaTypeOf(kind)},
                                     std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});

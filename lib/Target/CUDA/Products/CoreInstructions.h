@@ -24,6 +24,6 @@ llvm::SmallVector<Value> loadMatrices(mlir::ImplicitLocOpBuilder &b, Value memor
 /// sums + x * y: four words by two words, four sums of f32.
 llvm::SmallVector<Value> multiplyOnCores(mlir::ImplicitLocOpBuilder &b, CoreKind kind,
                                          llvm::ArrayRef<Value> x, llvm::ArrayRef<Value> y,
-                                         llvm::ArrayRef<Value> sums);
+                                         llvm::ArrayRef<Value> accumulators);
 
 } // namespace gantry::gpu

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "CoreInstructions.h"
-#include "StoreSums.h"
+#include "StoreAccumulators.h"
 #include "TileCost.h"
 
 namespace gantry::gpu {
@@ -36,7 +36,7 @@ std::optional<CoreOperands> coreOperandsOf(const Product &product, const Output 
 
 /// All threads of the block, as many as the tile has, compute it and store its sums.
 void emitTile(KernelEmitter &kernel, const Product &product, const CoreOperands &operands,
-              const CoreTile &tile, const TilePlace &place, StoreSums &store);
+              const CoreTile &tile, const TilePlace &place, StoreAccumulators &store);
 
 /// Null where the GPUs have no tensor cores for the operands, or the matrices are too small.
 std::unique_ptr<Way> makeCoreTiles(const Output &output, const Product &product);

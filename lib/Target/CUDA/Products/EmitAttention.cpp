@@ -40,7 +40,7 @@ struct OnLanes {
   using TileOf = Tile;
 
   void emit(KernelEmitter &kernel, const Product &product, const Tile &tile, const TilePlace &place,
-            StoreSums &store) const {
+            StoreAccumulators &store) const {
     emitTile(kernel, product, tile, place, store);
   }
 };
@@ -51,7 +51,7 @@ struct OnCores {
   Output output;
 
   void emit(KernelEmitter &kernel, const Product &product, const CoreTile &tile,
-            const TilePlace &place, StoreSums &store) const {
+            const TilePlace &place, StoreAccumulators &store) const {
     emitTile(kernel, product, *coreOperandsOf(product, output), tile, place, store);
   }
 };
@@ -84,7 +84,7 @@ private:
   void computeWeights(KernelEmitter &kernel);
   void computeContext(KernelEmitter &kernel);
   void forTiles(KernelEmitter &kernel, const Product &product, const TileOf &tile,
-                StoreSums &store);
+                StoreAccumulators &store);
 
   AttentionForm form;
   AttentionTiles<TileOf> tiles;
@@ -98,7 +98,7 @@ private:
 /// Along the columns of a product.
 template <typename Products>
 void AttentionWay<Products>::forTiles(KernelEmitter &kernel, const Product &product,
-                                      const TileOf &tile, StoreSums &store) {
+                                      const TileOf &tile, StoreAccumulators &store) {
   ImplicitLocOpBuilder &b = kernel.builder();
   int64_t across = llvm::divideCeil(product.count(product.columns), tile.columns);
   if (across == 1) {
@@ -116,7 +116,7 @@ template <typename Products>
 void AttentionWay<Products>::computeScores(KernelEmitter &kernel) {
   Output scores = output;
   scores.tensor = form.first;
-  StoreSums store(kernel, scores, form.scores, tiles.scores.rows, tiles.scores.columns);
+  StoreAccumulators store(kernel, scores, form.scores, tiles.scores.rows, tiles.scores.columns);
   store.keepIn(memory, tiles.stride);
   forTiles(kernel, form.scores, tiles.scores, store);
 }
@@ -172,7 +172,7 @@ void AttentionWay<Products>::computeContext(KernelEmitter &kernel) {
     const Type own = elementOf(form.weights);
     return weight.getType() == own ? weight : arith::TruncFOp::create(b, own, weight).getResult();
   });
-  StoreSums store(kernel, output, form.context, tiles.context.rows, tiles.context.columns);
+  StoreAccumulators store(kernel, output, form.context, tiles.context.rows, tiles.context.columns);
   forTiles(kernel, form.context, tiles.context, store);
 }
 

@@ -31,14 +31,14 @@ class CoreEmitter {
 public:
   CoreEmitter(KernelEmitter &kernel, const Product &product, const CoreOperands &operands,
               const CoreTile &tile);
-  void run(const TilePlace &place, StoreSums &storeSums);
+  void run(const TilePlace &place, StoreAccumulators &storeAccumulators);
 
 private:
   void findPlace();
   TilePair::Layout layoutOf(const FillTile &fill, int64_t pieces) const;
   SmallVector<Value> addUp();
-  SmallVector<Value> multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight);
-  SmallVector<Value> multiplyStep(ValueRange sums, const Fragments &a, const Fragments &b);
+  SmallVector<Value> multiply(ValueRange accumulators, Value stageOfLeft, Value stageOfRight);
+  SmallVector<Value> multiplyStep(ValueRange accumulators, const Fragments &a, const Fragments &b);
 
   Fragments readLeft(Value atK, Value stage);
   Fragments readRight(Value atK, Value stage);
@@ -47,7 +47,7 @@ private:
                                 Value far, Value line, Value stage);
   Value loadWord(const TileMemory &from, Value extentAt, Value placeK, Value stage);
   Value placeIn(const TileMemory &memory, Value extentAt, Value placeK, Value ownLine, Value stage);
-  SmallVector<Run> runsOf(ArrayRef<Value> sums);
+  SmallVector<Run> runsOf(ArrayRef<Value> accumulators);
   Value roundToTF32(Value x);
   Value roundWord(Value word);
 
@@ -214,9 +214,9 @@ Fragments CoreEmitter::readRight(Value atK, Value stage) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> CoreEmitter::multiplyStep(ValueRange sums, const Fragments &x,
+SmallVector<Value> CoreEmitter::multiplyStep(ValueRange accumulators, const Fragments &x,
                                              const Fragments &y) {
-  SmallVector<Value> next(sums.begin(), sums.end());
+  SmallVector<Value> next(accumulators.begin(), accumulators.end());
   for (size_t i = 0; i < x.size(); ++i)
     for (size_t j = 0; j < y.size(); ++j) {
       size_t at = (i * y.size() + j) * 4;
@@ -227,10 +227,11 @@ SmallVector<Value> CoreEmitter::multiplyStep(ValueRange sums, const Fragments &x
 }
 
 /// The steps of this warp's slice, one after the other.
-SmallVector<Value> CoreEmitter::multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight) {
+SmallVector<Value> CoreEmitter::multiply(ValueRange accumulators, Value stageOfLeft,
+                                         Value stageOfRight) {
   int64_t step = operands.shape().k, sizeK = tile.k / tile.slices;
   Value first = mulIndex(b, slice, sizeK);
-  SmallVector<Value> next(sums.begin(), sums.end());
+  SmallVector<Value> next(accumulators.begin(), accumulators.end());
   for (int64_t atK = 0; atK < sizeK; atK += step) {
     Value at = addIndex(b, first, indexConstant(b, atK));
     Fragments x = readLeft(at, stageOfLeft), y = readRight(at, stageOfRight);
@@ -242,16 +243,18 @@ SmallVector<Value> CoreEmitter::multiply(ValueRange sums, Value stageOfLeft, Val
 SmallVector<Value> CoreEmitter::addUp() {
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   SmallVector<Value> zeros(tile.warpRows * tile.warpColumns / kWarp, zero);
-  return pair.addUp(
-      layoutOf(pair.fillLeft, tile.warpRows / 16), layoutOf(pair.fillRight, tile.warpColumns / 16),
-      zeros, [&](ValueRange sums, Value left, Value right) { return multiply(sums, left, right); });
+  return pair.addUp(layoutOf(pair.fillLeft, tile.warpRows / 16),
+                    layoutOf(pair.fillRight, tile.warpColumns / 16), zeros,
+                    [&](ValueRange accumulators, Value left, Value right) {
+                      return multiply(accumulators, left, right);
+                    });
 }
 
 //===----------------------------------------------------------------------===//
 // All of it
 //===----------------------------------------------------------------------===//
 
-SmallVector<Run> CoreEmitter::runsOf(ArrayRef<Value> sums) {
+SmallVector<Run> CoreEmitter::runsOf(ArrayRef<Value> accumulators) {
   SmallVector<Run> runs;
   int64_t across = tile.warpColumns / 8;
   for (int64_t i = 0; i < tile.warpRows / 8; ++i) {
@@ -260,27 +263,27 @@ SmallVector<Run> CoreEmitter::runsOf(ArrayRef<Value> sums) {
       Value column =
           addIndex(b, addIndex(b, warpColumn, mulIndex(b, member, 2)), indexConstant(b, 8 * j));
       size_t at = (i / 2 * across + j) * 4 + i % 2 * 2;
-      runs.push_back({row, column, {sums[at], sums[at + 1]}});
+      runs.push_back({row, column, {accumulators[at], accumulators[at + 1]}});
     }
   }
   return runs;
 }
 
-void CoreEmitter::run(const TilePlace &place, StoreSums &storeSums) {
+void CoreEmitter::run(const TilePlace &place, StoreAccumulators &storeAccumulators) {
   pair.moveTo(place);
-  storeSums.moveTo(place);
+  storeAccumulators.moveTo(place);
   findPlace();
-  SmallVector<Value> sums = addUp();
+  SmallVector<Value> accumulators = addUp();
   if (tile.slices > 1)
-    storeSums.joinAndStore(runsOf(sums), slice, tile.slices,
-                           [](int64_t lane) { return std::pair(lane / 4, lane % 4 * 2); });
+    storeAccumulators.joinAndStore(runsOf(accumulators), slice, tile.slices,
+                                   [](int64_t lane) { return std::pair(lane / 4, lane % 4 * 2); });
   else
-    storeSums.store(runsOf(sums));
+    storeAccumulators.store(runsOf(accumulators));
 }
 
 void gantry::gpu::emitTile(KernelEmitter &kernel, const Product &product,
                            const CoreOperands &operands, const CoreTile &tile,
-                           const TilePlace &place, StoreSums &store) {
+                           const TilePlace &place, StoreAccumulators &store) {
   CoreEmitter(kernel, product, operands, tile).run(place, store);
 }
 
@@ -320,7 +323,7 @@ public:
   }
   int64_t threads() const override { return tile.threads(); }
   void emit(KernelEmitter &kernel) override {
-    StoreSums store(kernel, output, product, tile.rows, tile.columns);
+    StoreAccumulators store(kernel, output, product, tile.rows, tile.columns);
     emitTile(kernel, product, operands, tile,
              placeOfBlock(kernel, product, tile.rows, tile.columns), store);
   }

@@ -41,19 +41,20 @@ struct Share {
 class TileEmitter {
 public:
   TileEmitter(KernelEmitter &kernel, const Product &product, const Tile &tile);
-  void run(const TilePlace &place, StoreSums &store);
+  void run(const TilePlace &place, StoreAccumulators &store);
 
 private:
   void findPlace();
   std::pair<int64_t, int64_t> firstOf(const Share &share, int64_t thread) const;
   TilePair::Layout layoutOf(const Share &share) const;
   SmallVector<Value> addUp();
-  SmallVector<Value> multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight);
-  SmallVector<Value> multiplyAtK(ValueRange sums, Value atK, Value stageOfLeft, Value stageOfRight);
+  SmallVector<Value> multiply(ValueRange accumulators, Value stageOfLeft, Value stageOfRight);
+  SmallVector<Value> multiplyAtK(ValueRange accumulators, Value atK, Value stageOfLeft,
+                                 Value stageOfRight);
   SmallVector<Value> read(const TileMemory &from, const Share &share, Value atK, Value stage);
   Value multiplyAdd(Value x, Value y, Value sum);
 
-  SmallVector<Run> runsOf(ArrayRef<Value> sums);
+  SmallVector<Run> runsOf(ArrayRef<Value> accumulators);
 
   Launch &launch;
   Elements &elements;
@@ -122,19 +123,20 @@ SmallVector<Value> TileEmitter::read(const TileMemory &from, const Share &share,
   return values;
 }
 
-SmallVector<Value> TileEmitter::multiplyAtK(ValueRange sums, Value atK, Value stageOfLeft,
+SmallVector<Value> TileEmitter::multiplyAtK(ValueRange accumulators, Value atK, Value stageOfLeft,
                                             Value stageOfRight) {
   SmallVector<Value> x = read(pair.left, rows, atK, stageOfLeft);
   SmallVector<Value> y = read(pair.right, columns, atK, stageOfRight);
-  SmallVector<Value> next(sums.begin(), sums.end());
+  SmallVector<Value> next(accumulators.begin(), accumulators.end());
   for (size_t i = 0; i < x.size(); ++i)
     for (size_t j = 0; j < y.size(); ++j)
-      next[i * y.size() + j] = multiplyAdd(x[i], y[j], sums[i * y.size() + j]);
+      next[i * y.size() + j] = multiplyAdd(x[i], y[j], accumulators[i * y.size() + j]);
   return next;
 }
 
 /// The terms of this thread's slice that are in shared memory, one after the other.
-SmallVector<Value> TileEmitter::multiply(ValueRange sums, Value stageOfLeft, Value stageOfRight) {
+SmallVector<Value> TileEmitter::multiply(ValueRange accumulators, Value stageOfLeft,
+                                         Value stageOfRight) {
   int64_t sizeK = tile.k / tile.slices;
   int64_t together =
       std::clamp<int64_t>(kMostUnrolled / (tile.threadRows * tile.threadColumns), 1, sizeK);
@@ -146,10 +148,10 @@ SmallVector<Value> TileEmitter::multiply(ValueRange sums, Value stageOfLeft, Val
     return next;
   };
   if (together == sizeK)
-    return run(sums, first);
-  return LoopBuilder(b, &elements).loop(0, sizeK, together, sums, [&](Value i, ValueRange soFar) {
-    return run(soFar, addIndex(b, first, i));
-  });
+    return run(accumulators, first);
+  return LoopBuilder(b, &elements)
+      .loop(0, sizeK, together, accumulators,
+            [&](Value i, ValueRange soFar) { return run(soFar, addIndex(b, first, i)); });
 }
 
 /// Where lane `lane` of the first warp has its first element of a side, and which terms.
@@ -175,9 +177,10 @@ TilePair::Layout TileEmitter::layoutOf(const Share &share) const {
 SmallVector<Value> TileEmitter::addUp() {
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(product.type()));
   SmallVector<Value> zeros(tile.threadRows * tile.threadColumns, zero);
-  return pair.addUp(
-      layoutOf(rows), layoutOf(columns), zeros,
-      [&](ValueRange sums, Value left, Value right) { return multiply(sums, left, right); });
+  return pair.addUp(layoutOf(rows), layoutOf(columns), zeros,
+                    [&](ValueRange accumulators, Value left, Value right) {
+                      return multiply(accumulators, left, right);
+                    });
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,33 +188,33 @@ SmallVector<Value> TileEmitter::addUp() {
 //===----------------------------------------------------------------------===//
 
 /// What this thread has: row by row, piece by piece.
-SmallVector<Run> TileEmitter::runsOf(ArrayRef<Value> sums) {
+SmallVector<Run> TileEmitter::runsOf(ArrayRef<Value> accumulators) {
   SmallVector<Run> runs;
   for (int64_t i = 0; i < rows.own; ++i) {
     Value row = addIndex(b, rows.start(b, i / rows.piece), indexConstant(b, i % rows.piece));
     for (int64_t j = 0; j < columns.pieces(); ++j)
-      runs.push_back(
-          {row, columns.start(b, j),
-           SmallVector<Value>(sums.slice(i * columns.own + j * columns.piece, columns.piece))});
+      runs.push_back({row, columns.start(b, j),
+                      SmallVector<Value>(
+                          accumulators.slice(i * columns.own + j * columns.piece, columns.piece))});
   }
   return runs;
 }
 
-void TileEmitter::run(const TilePlace &place, StoreSums &store) {
+void TileEmitter::run(const TilePlace &place, StoreAccumulators &store) {
   pair.moveTo(place);
   store.moveTo(place);
   findPlace();
-  SmallVector<Value> sums = addUp();
+  SmallVector<Value> accumulators = addUp();
   if (tile.slices > 1)
-    store.joinAndStore(runsOf(sums), slice, tile.slices, [&](int64_t thread) {
+    store.joinAndStore(runsOf(accumulators), slice, tile.slices, [&](int64_t thread) {
       return std::pair(firstOf(rows, thread).first, firstOf(columns, thread).first);
     });
   else
-    store.store(runsOf(sums));
+    store.store(runsOf(accumulators));
 }
 
 void gantry::gpu::emitTile(KernelEmitter &kernel, const Product &product, const Tile &tile,
-                           const TilePlace &place, StoreSums &store) {
+                           const TilePlace &place, StoreAccumulators &store) {
   TileEmitter(kernel, product, tile).run(place, store);
 }
 
@@ -224,7 +227,7 @@ public:
                         this->product.type().getIntOrFloatBitWidth() / 8)) {}
   int64_t threads() const override { return tile.threads(); }
   void emit(KernelEmitter &kernel) override {
-    StoreSums store(kernel, output, product, tile.rows, tile.columns);
+    StoreAccumulators store(kernel, output, product, tile.rows, tile.columns);
     emitTile(kernel, product, tile, placeOfBlock(kernel, product, tile.rows, tile.columns), store);
   }
 

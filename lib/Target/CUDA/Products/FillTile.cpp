@@ -1,7 +1,7 @@
 #include "FillTile.h"
 
 #include "Banks.h"
-#include "StoreSums.h"
+#include "StoreAccumulators.h"
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

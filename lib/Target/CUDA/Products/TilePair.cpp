@@ -129,13 +129,13 @@ SmallVector<Value> TilePair::addUp(const Layout &ofLeft, const Layout &ofRight, 
     Value isMore = isBelow(b, next, rounds()), atK = mulIndex(b, next, sizes.k);
     SmallVector<Value> loadedLeft = fillLeft.load(atK, isMore);
     SmallVector<Value> loadedRight = fillRight.load(atK, isMore);
-    SmallVector<Value> sums =
+    SmallVector<Value> accumulators =
         multiply(soFar, mulIndex(b, now, left.stageSize()), mulIndex(b, now, right.stageSize()));
     kernel.onlyIf(isMore, [&] {
       fillLeft.store(loadedLeft, left, mulIndex(b, later, left.stageSize()));
       fillRight.store(loadedRight, right, mulIndex(b, later, right.stageSize()));
     });
     kernel.launch().barrier();
-    return sums;
+    return accumulators;
   });
 }

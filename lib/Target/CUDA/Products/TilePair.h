@@ -7,7 +7,7 @@
 #pragma once
 
 #include "FillTile.h"
-#include "StoreSums.h"
+#include "StoreAccumulators.h"
 
 namespace gantry::gpu {
 
@@ -46,8 +46,8 @@ public:
     int64_t piecesAtOnce = 1;
   };
 
-  using Multiply = llvm::function_ref<llvm::SmallVector<Value>(ValueRange sums, Value stageOfLeft,
-                                                               Value stageOfRight)>;
+  using Multiply = llvm::function_ref<llvm::SmallVector<Value>(
+      ValueRange accumulators, Value stageOfLeft, Value stageOfRight)>;
   /// The sums after all terms; `multiply` adds those of a stage of both tiles.
   llvm::SmallVector<Value> addUp(const Layout &ofLeft, const Layout &ofRight, ValueRange zeros,
                                  Multiply multiply);

@@ -1,4 +1,4 @@
-#include "StoreSums.h"
+#include "StoreAccumulators.h"
 
 #include "Banks.h"
 #include "Tile.h"
@@ -19,8 +19,8 @@ Value gantry::gpu::isBelow(ImplicitLocOpBuilder &b, Value x, int64_t y) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, indexConstant(b, y));
 }
 
-StoreSums::StoreSums(KernelEmitter &kernel, const Output &output, const Product &product,
-                     int64_t tileRows, int64_t tileColumns)
+StoreAccumulators::StoreAccumulators(KernelEmitter &kernel, const Output &output,
+                                     const Product &product, int64_t tileRows, int64_t tileColumns)
     : kernel(kernel), output(output), product(product), tileRows(tileRows),
       tileColumns(tileColumns), b(kernel.builder()), inner(shapeOf(skipMoves(output.tensor))) {
   for (unsigned d = 0; d < output.shape().size(); ++d) {
@@ -34,13 +34,13 @@ StoreSums::StoreSums(KernelEmitter &kernel, const Output &output, const Product 
   }
 }
 
-void StoreSums::moveTo(const TilePlace &place) {
+void StoreAccumulators::moveTo(const TilePlace &place) {
   batch = place.batch;
   firstRow = place.row;
   firstColumn = place.column;
 }
 
-void StoreSums::keepIn(Value memory, int64_t stride) {
+void StoreAccumulators::keepIn(Value memory, int64_t stride) {
   kept = memory;
   keptStride = stride;
 }
@@ -50,7 +50,7 @@ void StoreSums::keepIn(Value memory, int64_t stride) {
 //===----------------------------------------------------------------------===//
 
 /// Of the op's result.
-Indices StoreSums::indicesAt(Value row, Value column) {
+Indices StoreAccumulators::indicesAt(Value row, Value column) {
   linalg::GenericOp op = product.op;
   Indices loops(op.getNumLoops()), at;
   auto place = [&](ArrayRef<unsigned> list, ValueRange indices) {
@@ -67,7 +67,7 @@ Indices StoreSums::indicesAt(Value row, Value column) {
 }
 
 /// Indices of the output are known where it has the shape of the op's result.
-StoreSums::Place StoreSums::placeAt(Value row, Value column) {
+StoreAccumulators::Place StoreAccumulators::placeAt(Value row, Value column) {
   ArrayRef<int64_t> own = shapeOf(product.op->getResult(0));
   Indices at = indicesAt(row, column);
   if (llvm::is_sorted(order))
@@ -81,7 +81,7 @@ StoreSums::Place StoreSums::placeAt(Value row, Value column) {
 }
 
 /// Whether so many columns from a multiple of that on are neighbours in the output.
-bool StoreSums::areNeighbours(int64_t columns) const {
+bool StoreAccumulators::areNeighbours(int64_t columns) const {
   linalg::GenericOp op = product.op;
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
@@ -93,7 +93,7 @@ bool StoreSums::areNeighbours(int64_t columns) const {
 }
 
 /// The sum is there, and what the result reads at its own place needs no indices.
-void StoreSums::provideInputs() {
+void StoreAccumulators::provideInputs() {
   kernel.provideInLine(output, linear);
   kernel.elements().provide(product.op->getResult(0), [this](ValueRange) { return sum; });
 }
@@ -103,7 +103,7 @@ void StoreSums::provideInputs() {
 //===----------------------------------------------------------------------===//
 
 /// Null where all of the tile is.
-Value StoreSums::isInside(Value row, Value column) {
+Value StoreAccumulators::isInside(Value row, Value column) {
   Value condition;
   auto need = [&](Value index, int64_t count, int64_t tile) {
     if (count % tile == 0)
@@ -118,9 +118,9 @@ Value StoreSums::isInside(Value row, Value column) {
 }
 
 /// Of the elements from `place` on.
-SmallVector<Value> StoreSums::compute(const Place &place, ArrayRef<Value> sums) {
+SmallVector<Value> StoreAccumulators::compute(const Place &place, ArrayRef<Value> accumulators) {
   SmallVector<Value> computed;
-  for (auto [i, next] : llvm::enumerate(sums)) {
+  for (auto [i, next] : llvm::enumerate(accumulators)) {
     sum = next;
     linear = addIndex(b, place.linear, indexConstant(b, int64_t(i)));
     Indices own = place.at.empty() ? delinearize(b, linear, output.shape()) : place.at;
@@ -132,15 +132,15 @@ SmallVector<Value> StoreSums::compute(const Place &place, ArrayRef<Value> sums) 
 }
 
 /// Where the condition, which may be null, holds; elsewhere it is nothing that anybody writes.
-SmallVector<Value> StoreSums::computeWhere(Value condition, const Place &place,
-                                           ArrayRef<Value> sums) {
+SmallVector<Value> StoreAccumulators::computeWhere(Value condition, const Place &place,
+                                                   ArrayRef<Value> accumulators) {
   if (!condition)
-    return compute(place, sums);
-  SmallVector<Type> types(sums.size(), output.element());
+    return compute(place, accumulators);
+  SmallVector<Type> types(accumulators.size(), output.element());
   auto branch = scf::IfOp::create(b, TypeRange(types), condition, /*withElseRegion=*/true);
   {
     Elements::Region inside(kernel.elements(), branch.thenBlock());
-    scf::YieldOp::create(b, compute(place, sums));
+    scf::YieldOp::create(b, compute(place, accumulators));
   }
   Elements::Region inside(kernel.elements(), branch.elseBlock());
   scf::YieldOp::create(
@@ -150,7 +150,7 @@ SmallVector<Value> StoreSums::computeWhere(Value condition, const Place &place,
 
 /// All is read before anything is written, which may be to the same memory: so what is read is on
 /// its way at the same time, too.
-void StoreSums::store(ArrayRef<Run> runs) {
+void StoreAccumulators::store(ArrayRef<Run> runs) {
   provideInputs();
   struct Piece {
     Value isInside, place;
@@ -158,21 +158,21 @@ void StoreSums::store(ArrayRef<Run> runs) {
   };
   SmallVector<Piece> pieces;
   const int64_t rows = product.count(product.rows);
-  auto add = [&](Value inTile, Value column, ArrayRef<Value> sums) {
+  auto add = [&](Value inTile, Value column, ArrayRef<Value> accumulators) {
     Value row = addIndex(b, firstRow, inTile), condition = isInside(row, column);
     if (kept && rows % tileRows != 0)
       row = arith::MinUIOp::create(b, row, indexConstant(b, rows - 1));
     Place place = placeAt(row, column);
     Value to = kept ? addIndex(b, mulIndex(b, inTile, keptStride), column) : place.linear;
-    pieces.push_back({condition, to, computeWhere(condition, place, sums)});
+    pieces.push_back({condition, to, computeWhere(condition, place, accumulators)});
   };
   for (const Run &run : runs) {
     Value row = run.row, column = addIndex(b, firstColumn, run.column);
-    if (run.sums.size() == 1 || areNeighbours(int64_t(run.sums.size()))) {
-      add(row, column, run.sums);
+    if (run.accumulators.size() == 1 || areNeighbours(int64_t(run.accumulators.size()))) {
+      add(row, column, run.accumulators);
       continue;
     }
-    for (auto [j, next] : llvm::enumerate(run.sums))
+    for (auto [j, next] : llvm::enumerate(run.accumulators))
       add(row, addIndex(b, column, indexConstant(b, int64_t(j))), next);
   }
   Value line = kept ? kept : flat(b, kernel.launch().result(output.result));
@@ -202,17 +202,17 @@ static int64_t strideOfRows(int64_t columns, int64_t length, int64_t bytes,
   });
 }
 
-void StoreSums::joinAndStore(ArrayRef<Run> runs, Value slice, int64_t slices,
-                             function_ref<std::pair<int64_t, int64_t>(int64_t)> firstRun) {
+void StoreAccumulators::joinAndStore(ArrayRef<Run> runs, Value slice, int64_t slices,
+                                     function_ref<std::pair<int64_t, int64_t>(int64_t)> firstRun) {
   Launch &launch = kernel.launch();
-  int64_t length = int64_t(runs.front().sums.size()),
+  int64_t length = int64_t(runs.front().accumulators.size()),
           bytes = product.type().getIntOrFloatBitWidth() / 8;
   int64_t stride = strideOfRows(tileColumns, length, bytes, firstRun), size = tileRows * stride;
   Value memory = launch.allocate(slices * size, product.type(), 1), mine = mulIndex(b, slice, size);
   auto type = VectorType::get({length}, product.type());
   for (const Run &run : runs) {
     Value start = addIndex(b, addIndex(b, mulIndex(b, run.row, stride), run.column), mine);
-    Value parts = vector::FromElementsOp::create(b, type, run.sums);
+    Value parts = vector::FromElementsOp::create(b, type, run.accumulators);
     vector::StoreOp::create(b, parts, memory, ValueRange{start}, /*nontemporal=*/false,
                             llvm::MaybeAlign(length * bytes));
   }

@@ -1,4 +1,5 @@
-// What becomes of the sums of a tile: the rest of the kernel is computed from each, and written.
+// What becomes of the accumulators of a tile: the rest of the kernel is computed from each, and
+// written.
 #pragma once
 
 #include "Threads/Kernel.h"
@@ -9,13 +10,13 @@ namespace gantry::gpu {
 /// Neighbouring columns of one row of the tile, and their sums.
 struct Run {
   Value row, column;
-  llvm::SmallVector<Value> sums;
+  llvm::SmallVector<Value> accumulators;
 };
 
-class StoreSums {
+class StoreAccumulators {
 public:
-  StoreSums(KernelEmitter &kernel, const Output &output, const Product &product, int64_t tileRows,
-            int64_t tileColumns);
+  StoreAccumulators(KernelEmitter &kernel, const Output &output, const Product &product,
+                    int64_t tileRows, int64_t tileColumns);
 
   /// From now on it is the tile that begins there.
   void moveTo(const TilePlace &place);
@@ -41,9 +42,9 @@ private:
     Value linear;
     Indices at;
   };
-  llvm::SmallVector<Value> compute(const Place &place, llvm::ArrayRef<Value> sums);
+  llvm::SmallVector<Value> compute(const Place &place, llvm::ArrayRef<Value> accumulators);
   llvm::SmallVector<Value> computeWhere(Value condition, const Place &place,
-                                        llvm::ArrayRef<Value> sums);
+                                        llvm::ArrayRef<Value> accumulators);
   Indices indicesAt(Value row, Value column);
   Place placeAt(Value row, Value column);
   bool areNeighbours(int64_t columns) const;
