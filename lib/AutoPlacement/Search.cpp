@@ -45,7 +45,7 @@ AutoProblem withoutLimits(AutoProblem problem) {
   return problem;
 }
 
-struct Candidate {
+struct PlacementCandidate {
   std::string name;
   Assignment decision;
   Score score;
@@ -60,7 +60,7 @@ uint32_t countUsed(const std::vector<uint32_t> &devices) {
   return static_cast<uint32_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
 }
 
-auto rankOf(const Candidate &candidate) {
+auto rankOf(const PlacementCandidate &candidate) {
   return std::tie(candidate.score.overflow, candidate.score.seconds, candidate.score.copyBytes,
                   candidate.decision.devices);
 }
@@ -118,17 +118,18 @@ struct Room {
     }
   }
 
-  const Candidate &best() const {
-    return *std::min_element(
-        candidates.begin(), candidates.end(),
-        [](const Candidate &a, const Candidate &b) { return isBetter(a.score, b.score); });
+  const PlacementCandidate &best() const {
+    return *std::min_element(candidates.begin(), candidates.end(),
+                             [](const PlacementCandidate &a, const PlacementCandidate &b) {
+                               return isBetter(a.score, b.score);
+                             });
   }
 
   /// Best first, without those that are as another, or are that with devices exchanged.
-  std::vector<Candidate> distinctByScore() const {
-    std::vector<Candidate> result;
-    for (const Candidate &candidate : candidates)
-      if (std::none_of(result.begin(), result.end(), [&](const Candidate &other) {
+  std::vector<PlacementCandidate> distinctByScore() const {
+    std::vector<PlacementCandidate> result;
+    for (const PlacementCandidate &candidate : candidates)
+      if (std::none_of(result.begin(), result.end(), [&](const PlacementCandidate &other) {
             return other.name == candidate.name &&
                    other.score.overflow == candidate.score.overflow &&
                    other.score.seconds == candidate.score.seconds &&
@@ -136,17 +137,21 @@ struct Room {
           }))
         result.push_back(candidate);
     std::sort(result.begin(), result.end(),
-              [](const Candidate &a, const Candidate &b) { return rankOf(a) < rankOf(b); });
+              [](const PlacementCandidate &a, const PlacementCandidate &b) {
+                return rankOf(a) < rankOf(b);
+              });
     return result;
   }
 
   /// Of those that are over a limit, the fastest when that is mended.
-  std::vector<Candidate> fastestOver() const {
-    std::vector<Candidate> over = distinctByScore();
-    std::erase_if(over, [](const Candidate &candidate) { return candidate.score.overflow == 0; });
-    std::stable_sort(over.begin(), over.end(), [](const Candidate &a, const Candidate &b) {
-      return a.repaired < b.repaired;
-    });
+  std::vector<PlacementCandidate> fastestOver() const {
+    std::vector<PlacementCandidate> over = distinctByScore();
+    std::erase_if(
+        over, [](const PlacementCandidate &candidate) { return candidate.score.overflow == 0; });
+    std::stable_sort(over.begin(), over.end(),
+                     [](const PlacementCandidate &a, const PlacementCandidate &b) {
+                       return a.repaired < b.repaired;
+                     });
     return over;
   }
 
@@ -158,7 +163,7 @@ struct Room {
 
   OrderedGraph graph;
   Simulator simulator;
-  std::vector<Candidate> candidates;
+  std::vector<PlacementCandidate> candidates;
   std::vector<std::vector<Cluster>> clusters;
 };
 
@@ -166,16 +171,16 @@ struct Room {
 struct Winner {
   double worthwhile;
   const OrderedGraph *graph = nullptr;
-  Candidate candidate;
+  PlacementCandidate candidate;
 
-  void offer(const OrderedGraph &other, const Candidate &offered) {
+  void offer(const OrderedGraph &other, const PlacementCandidate &offered) {
     if (!graph || isPreferred(offered, candidate)) {
       graph = &other;
       candidate = offered;
     }
   }
 
-  bool isPreferred(const Candidate &a, const Candidate &b) const {
+  bool isPreferred(const PlacementCandidate &a, const PlacementCandidate &b) const {
     if (a.score.overflow == b.score.overflow && a.numUsed != b.numUsed) {
       double gain = a.numUsed > b.numUsed ? 1 - worthwhile : 1 + worthwhile;
       return a.score.seconds <= b.score.seconds * gain;
@@ -229,17 +234,17 @@ private:
       for (const AutoStart &start : starts)
         room.add(start.name, room.graph.assignmentOf(start.placement));
       makeFit(room);
-      for (const Candidate &candidate : room.candidates)
+      for (const PlacementCandidate &candidate : room.candidates)
         consider(room.graph, candidate);
     }
   }
 
-  void consider(const OrderedGraph &graph, const Candidate &candidate) {
+  void consider(const OrderedGraph &graph, const PlacementCandidate &candidate) {
     note(candidate.name, candidate.score.overflow ? notAllowed : candidate.score.seconds);
     keep(graph, candidate);
   }
 
-  void keep(const OrderedGraph &graph, const Candidate &candidate) {
+  void keep(const OrderedGraph &graph, const PlacementCandidate &candidate) {
     winner.offer(graph, candidate);
     if (candidate.score.overflow == 0)
       kept.push_back({&graph, candidate});
@@ -261,7 +266,7 @@ private:
     budget.lend(kFittingParts, [&](Budget &lent) {
       LocalSearch search(room.graph, room.levels(), lent);
       std::map<std::string, int> made;
-      for (const Candidate &start : room.fastestOver())
+      for (const PlacementCandidate &start : room.fastestOver())
         if (made[start.name]++ < kMostMadeToFit)
           for (Assignment &decision : search.madeToFit(start.decision))
             room.add(start.name + " made to fit", std::move(decision));
@@ -275,9 +280,9 @@ private:
       std::swap(rooms[0], rooms[1]);
     for (auto &room : rooms) {
       budget.lend(3, [&](Budget &third) {
-        std::vector<Candidate> climbed = room->distinctByScore();
+        std::vector<PlacementCandidate> climbed = room->distinctByScore();
         std::map<std::string, int> alike;
-        std::erase_if(climbed, [&](const Candidate &start) {
+        std::erase_if(climbed, [&](const PlacementCandidate &start) {
           return alike[start.name]++ >= kMostClimbedAlike;
         });
         climbed.resize(std::min(climbed.size(), kMostClimbed));
@@ -352,7 +357,7 @@ private:
   }
 
   void addWithMoreStreams(std::vector<AutoCandidate> &candidates, const OrderedGraph &graph,
-                          const Candidate &candidate) {
+                          const PlacementCandidate &candidate) {
     for (const Assignment &more :
          LocalSearch(graph, noLevels, spare).withMoreStreams(candidate.decision))
       candidates.push_back({candidate.name, graph.placementOf(more),
@@ -400,7 +405,7 @@ private:
   std::vector<AutoTried> tried;
   struct Kept {
     const OrderedGraph *graph;
-    Candidate candidate;
+    PlacementCandidate candidate;
   };
   std::vector<Kept> kept; ///< those that fit
   Budget spare{UINT64_MAX};

@@ -86,30 +86,31 @@ void CostModel::findWays(const Topology &topology) {
   for (const Link &link : topology.links)
     links.emplace(std::pair(link.from, link.to), &link);
   const std::vector<uint32_t> hosts = findHosts(topology);
-  auto direct = [&](uint32_t from, uint32_t to) -> std::optional<Way> {
+  auto direct = [&](uint32_t from, uint32_t to) -> std::optional<CopyPath> {
     uint32_t source = topology.logical[from].physical, target = topology.logical[to].physical;
     auto found = links.find({source, target});
     const Link *link = found == links.end() ? nullptr : found->second;
     bool hasRate = link && link->bandwidth > 0;
     if (source == target) // without a link: read and written
-      return Way{hasRate ? link->latency : 0, hasRate ? 1 / link->bandwidth : 2 / byteRate(to),
-                 LinkOrigin::same};
+      return CopyPath{hasRate ? link->latency : 0, hasRate ? 1 / link->bandwidth : 2 / byteRate(to),
+                      LinkOrigin::same};
     if (link)
-      return Way{link->latency, 1 / (hasRate ? link->bandwidth : StandInRates::linkBandwidth),
-                 LinkOrigin::given};
+      return CopyPath{link->latency, 1 / (hasRate ? link->bandwidth : StandInRates::linkBandwidth),
+                      LinkOrigin::given};
     if (hosts[from] == from || hosts[to] == to)
-      return Way{StandInRates::linkLatency, 1 / StandInRates::linkBandwidth, LinkOrigin::assumed};
+      return CopyPath{StandInRates::linkLatency, 1 / StandInRates::linkBandwidth,
+                      LinkOrigin::assumed};
     return std::nullopt;
   };
   for (uint32_t from = 0; from < numDevices(); ++from)
     for (uint32_t to = 0; to < numDevices(); ++to) {
-      std::optional<Way> way = direct(from, to);
+      std::optional<CopyPath> way = direct(from, to);
       if (!way) { // down to the host, over to the other's, and up: each of them is direct
-        way = Way{0, 0, LinkOrigin::byHost};
+        way = CopyPath{0, 0, LinkOrigin::byHost};
         for (auto [a, b] : {std::pair(from, hosts[from]), std::pair(hosts[from], hosts[to]),
                             std::pair(hosts[to], to)})
           if (a != b) {
-            Way part = *direct(a, b);
+            CopyPath part = *direct(a, b);
             way->latency += part.latency;
             way->secondsPerByte += part.secondsPerByte;
           }
@@ -129,7 +130,7 @@ double CostModel::seconds(uint32_t device, const Work &work) const {
 double CostModel::copySeconds(uint32_t from, uint32_t to, uint64_t bytes) const {
   if (bytes == 0)
     return 0;
-  const Way &taken = way(from, to);
+  const CopyPath &taken = way(from, to);
   return taken.latency + static_cast<double>(bytes) * taken.secondsPerByte;
 }
 

@@ -30,18 +30,18 @@ struct Content {
 };
 
 /// Bytes that were written together and have been read alike since.
-struct Piece {
+struct WrittenBytes {
   uint64_t end = 0;
   Content content;
   std::vector<Event> readers; ///< since the write, of each queue the last
 };
 
-struct Range {
+struct ByteRange {
   uint64_t begin = 0, end = 0;
 };
 
 struct Stretch {
-  Range range;
+  ByteRange range;
   Content content;
 };
 
@@ -52,19 +52,19 @@ public:
 
   /// Calls visit(range, piece) for each piece of a range, which has to lie in the space.
   template <typename Visit>
-  void visit(Range range, Visit visit) {
+  void visit(ByteRange range, Visit visit) {
     cut(range.begin);
     cut(range.end);
     for (auto i = pieces.find(range.begin); i != pieces.end() && i->first < range.end; ++i)
-      visit(Range{i->first, i->second.end}, i->second);
+      visit(ByteRange{i->first, i->second.end}, i->second);
   }
 
-  void write(Range range, const Content &content);
+  void write(ByteRange range, const Content &content);
 
-  std::vector<Stretch> read(Range range);
+  std::vector<Stretch> read(ByteRange range);
 
 private:
-  std::map<uint64_t, Piece> pieces; ///< by begin
+  std::map<uint64_t, WrittenBytes> pieces; ///< by begin
 
   void cut(uint64_t at);
 };

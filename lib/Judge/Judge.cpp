@@ -70,23 +70,24 @@ private:
   void runLoop(uint32_t step);
   void join() { joined = time; }
 
-  Range bytesOf(const Use &use) const;
+  ByteRange bytesOf(const Use &use) const;
   bool isSameUse(uint32_t step, const Use &use, const Use &other) const;
   void examine(uint32_t step, const Use &use);
   void examineAll(uint32_t step);
   void read(uint32_t step, const Use &use);
   void write(uint32_t step, const Use &use);
-  void checkContent(uint32_t step, uint32_t buffer, Range range, const Content &content);
-  void checkOrder(uint32_t step, const Use &use, Range range, const Event &event, const Use &other);
+  void checkContent(uint32_t step, uint32_t buffer, ByteRange range, const Content &content);
+  void checkOrder(uint32_t step, const Use &use, ByteRange range, const Event &event,
+                  const Use &other);
   void report(Fault found) {
     if (!fault)
       fault = found;
   }
 
-  void put(uint32_t space, Range range, const Content &content);
+  void put(uint32_t space, ByteRange range, const Content &content);
   void takeBack(size_t mark);
-  std::vector<Placed> readAll(const std::vector<std::pair<uint32_t, Range>> &ranges);
-  std::vector<std::pair<uint32_t, Range>> rangesSince(size_t mark) const;
+  std::vector<Placed> readAll(const std::vector<std::pair<uint32_t, ByteRange>> &ranges);
+  std::vector<std::pair<uint32_t, ByteRange>> rangesSince(size_t mark) const;
   void meetWith(const std::vector<Placed> &others);
 };
 
@@ -266,7 +267,7 @@ void Walk::runLoop(uint32_t index) {
 //===------------------------------------------------------------------------------------------===//
 
 /// Empty where the use has no byte of its buffer.
-Range Walk::bytesOf(const Use &use) const {
+ByteRange Walk::bytesOf(const Use &use) const {
   const Buffer &place = program.buffers[use.buffer];
   uint64_t begin = std::max(place.begin, use.begin);
   return {begin, std::max(begin, std::min(place.end, use.end))};
@@ -280,19 +281,20 @@ void Walk::examineAll(uint32_t step) {
 
 /// A read when all queues have come together.
 void Walk::examine(uint32_t step, const Use &use) {
-  Range all = bytesOf(use);
+  ByteRange all = bytesOf(use);
   if (all.begin < all.end)
-    spaces[program.buffers[use.buffer].space].visit(all, [&](Range range, const Piece &piece) {
-      checkContent(step, use.buffer, range, piece.content);
-    });
+    spaces[program.buffers[use.buffer].space].visit(
+        all, [&](ByteRange range, const WrittenBytes &piece) {
+          checkContent(step, use.buffer, range, piece.content);
+        });
 }
 
 void Walk::read(uint32_t step, const Use &use) {
   uint32_t queue = program.steps[step].queue;
-  Range all = bytesOf(use);
+  ByteRange all = bytesOf(use);
   if (all.begin >= all.end)
     return;
-  spaces[program.buffers[use.buffer].space].visit(all, [&](Range range, Piece &piece) {
+  spaces[program.buffers[use.buffer].space].visit(all, [&](ByteRange range, WrittenBytes &piece) {
     checkContent(step, use.buffer, range, piece.content);
     const Value &value = piece.content.value;
     checkOrder(step, use, range, value.writer, {value.buffer, true});
@@ -302,12 +304,12 @@ void Walk::read(uint32_t step, const Use &use) {
 }
 
 void Walk::write(uint32_t step, const Use &use) {
-  Range all = bytesOf(use);
+  ByteRange all = bytesOf(use);
   if (all.begin >= all.end)
     return;
   uint32_t space = program.buffers[use.buffer].space;
   if (isJudging)
-    spaces[space].visit(all, [&](Range range, const Piece &piece) {
+    spaces[space].visit(all, [&](ByteRange range, const WrittenBytes &piece) {
       const Value &value = piece.content.value;
       checkOrder(step, use, range, value.writer, {value.buffer, true});
       for (const Event &reader : piece.readers)
@@ -316,7 +318,7 @@ void Walk::write(uint32_t step, const Use &use) {
   put(space, all, {{use.buffer, {step, program.steps[step].queue, time}}, std::nullopt});
 }
 
-void Walk::checkContent(uint32_t step, uint32_t buffer, Range range, const Content &content) {
+void Walk::checkContent(uint32_t step, uint32_t buffer, ByteRange range, const Content &content) {
   const Value *wrong = nullptr;
   if (content.value.buffer != buffer)
     wrong = &content.value;
@@ -337,10 +339,10 @@ void Walk::checkContent(uint32_t step, uint32_t buffer, Range range, const Conte
 
 /// Whether all that the step uses of the other buffer there are the bytes of `use`.
 bool Walk::isSameUse(uint32_t step, const Use &use, const Use &other) const {
-  Range mine = bytesOf(use);
+  ByteRange mine = bytesOf(use);
   return use.buffer == other.buffer &&
          std::ranges::all_of(program.steps[step].uses, [&](const Use &own) {
-           Range its = bytesOf(own);
+           ByteRange its = bytesOf(own);
            bool meets = own.buffer == use.buffer && its.begin < mine.end && mine.begin < its.end;
            return !meets || (its.begin == mine.begin && its.end == mine.end);
          });
@@ -348,7 +350,7 @@ bool Walk::isSameUse(uint32_t step, const Use &use, const Use &other) const {
 
 /// The step's own earlier uses are in order with a use of the same bytes of the same buffer: it may
 /// write its result over an operand. Two buffers that it uses both hold something while it runs.
-void Walk::checkOrder(uint32_t step, const Use &use, Range range, const Event &event,
+void Walk::checkOrder(uint32_t step, const Use &use, ByteRange range, const Event &event,
                       const Use &other) {
   uint32_t queue = program.steps[step].queue;
   bool isOwn = event.time == time && event.step == step;
@@ -371,7 +373,7 @@ void Walk::checkOrder(uint32_t step, const Use &use, Range range, const Event &e
 // What was there before
 //===------------------------------------------------------------------------------------------===//
 
-void Walk::put(uint32_t space, Range range, const Content &content) {
+void Walk::put(uint32_t space, ByteRange range, const Content &content) {
   if (depth > 0)
     for (Stretch &stretch : spaces[space].read(range))
       before.push_back({space, std::move(stretch)});
@@ -386,8 +388,8 @@ void Walk::takeBack(size_t mark) {
 }
 
 /// The bytes that were written since, each once.
-std::vector<std::pair<uint32_t, Range>> Walk::rangesSince(size_t mark) const {
-  std::vector<std::pair<uint32_t, Range>> ranges, joint;
+std::vector<std::pair<uint32_t, ByteRange>> Walk::rangesSince(size_t mark) const {
+  std::vector<std::pair<uint32_t, ByteRange>> ranges, joint;
   for (size_t i = mark; i < before.size(); ++i)
     ranges.emplace_back(before[i].space, before[i].stretch.range);
   std::ranges::sort(ranges, {},
@@ -401,7 +403,7 @@ std::vector<std::pair<uint32_t, Range>> Walk::rangesSince(size_t mark) const {
   return joint;
 }
 
-std::vector<Walk::Placed> Walk::readAll(const std::vector<std::pair<uint32_t, Range>> &ranges) {
+std::vector<Walk::Placed> Walk::readAll(const std::vector<std::pair<uint32_t, ByteRange>> &ranges) {
   std::vector<Placed> all;
   for (const auto &[space, range] : ranges)
     for (Stretch &stretch : spaces[space].read(range))

@@ -61,7 +61,7 @@ std::string dnnlVersion(void *library) {
                  : "";
 }
 
-struct Candidate {
+struct KnownLibrary {
   const char *name;
   std::vector<const char *> files; ///< the first that opens
   std::string (*version)(void *library);
@@ -72,7 +72,7 @@ struct Candidate {
 
 constexpr const char *generated = "kernels are generated";
 
-const Candidate candidates[] = {
+const KnownLibrary candidates[] = {
     {"CUDA driver",
      {"libcuda.so.1"},
      cudaVersion,
@@ -105,7 +105,7 @@ const Candidate candidates[] = {
 
 /// The one that plans would run by: libcuda and the libraries that drivers open may be others, and
 /// the usual ones of these do not work with another libcuda.
-std::vector<std::string> filesOf(const Candidate &candidate) {
+std::vector<std::string> filesOf(const KnownLibrary &candidate) {
   const std::vector<std::string> usual(candidate.files.begin(), candidate.files.end());
   if (!candidate.variable)
     return usual;
@@ -115,7 +115,7 @@ std::vector<std::string> filesOf(const Candidate &candidate) {
   return isCuda || environment("GANTRY_CUDA_LIB").empty() ? usual : std::vector<std::string>();
 }
 
-LibraryReport look(const Candidate &candidate) {
+LibraryReport look(const KnownLibrary &candidate) {
   LibraryReport report{candidate.name, "", candidate.absent};
   for (const std::string &file : filesOf(candidate)) {
     void *library = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
@@ -138,7 +138,7 @@ std::vector<LibraryReport> findLibraries() {
   reports.push_back({"NVML",
                      nvml.driverVersion.empty() && nvml.found ? "found" : nvml.driverVersion,
                      nvml.found ? "lists GPUs" : "GPUs are not listed"});
-  for (const Candidate &candidate : candidates)
+  for (const KnownLibrary &candidate : candidates)
     reports.push_back(look(candidate));
   return reports;
 }

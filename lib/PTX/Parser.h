@@ -35,7 +35,7 @@ private:
     std::map<std::string_view, uint32_t> variables;
     std::map<std::string_view, uint32_t> labels;
   };
-  struct Range {
+  struct IndexRange {
     uint32_t first, count;
   };
   struct PendingLabel {
@@ -107,7 +107,7 @@ private:
   Function *current = nullptr;
   std::vector<Scope> scopes; ///< of the current function, all that were ever open
   std::vector<uint32_t> open;
-  std::vector<Range> ranges;
+  std::vector<IndexRange> ranges;
   std::vector<PendingLabel> pendingLabels;
   SourceLocation source;
   unsigned depth = 0;

@@ -9,16 +9,16 @@
 namespace gantry::packing {
 
 namespace {
-struct Range {
+struct Obstacle {
   uint64_t begin, end;
 };
 
-uint64_t bestOffset(std::vector<Range> &obstacles, const Box &box) {
-  std::sort(obstacles.begin(), obstacles.end(), [](const Range &a, const Range &b) {
+uint64_t bestOffset(std::vector<Obstacle> &obstacles, const Box &box) {
+  std::sort(obstacles.begin(), obstacles.end(), [](const Obstacle &a, const Obstacle &b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
   });
   uint64_t end = 0, best = 0, bestGap = UINT64_MAX;
-  for (const Range &range : obstacles) {
+  for (const Obstacle &range : obstacles) {
     uint64_t offset = roundUp(end, box.alignment);
     if (offset + box.size <= range.begin && range.begin - offset < bestGap) {
       best = offset;
@@ -43,7 +43,7 @@ Layout packLargestFirst(const Instance &instance) {
   });
   TimeBuckets buckets(instance);
   Layout layout{std::vector<uint64_t>(boxes.size(), Box::free), 0};
-  std::vector<Range> obstacles;
+  std::vector<Obstacle> obstacles;
   for (uint32_t i : order) {
     obstacles.clear();
     buckets.forEach(i, [&](uint32_t other) {

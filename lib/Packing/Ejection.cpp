@@ -64,7 +64,7 @@ class Search {
 public:
   Search(const Instance &instance, uint64_t seed)
       : boxes(instance.boxes), byBegin(instance), byEnd(instance), random(seed),
-        ranges(boxes.size(), Range{0, 0}) {
+        ranges(boxes.size(), BoxRange{0, 0}) {
     weights.reserve(boxes.size());
     for (const Box &box : boxes)
       weights.push_back(box.fixedAt != Box::free ? immovable
@@ -118,10 +118,10 @@ private:
   bool isSorted = false;
   Random random;
   uint64_t capacity = 0;
-  struct Range {
+  struct BoxRange {
     uint64_t begin, end;
   };
-  std::vector<Range> ranges;          ///< where each box lies; ends at 0 while it waits
+  std::vector<BoxRange> ranges;       ///< where each box lies; ends at 0 while it waits
   std::vector<double> weights, costs; ///< costs: the weight, and more for each failure
   Waiting waiting{weights};
   std::span<const Entry> obstacles; ///< live together with the box in hand

@@ -161,33 +161,33 @@ private:
   }
 
   /// A box that is left: its lowest offset, and its place in the order.
-  struct Candidate {
+  struct RemainingBox {
     uint64_t offset;
     uint32_t rank;
-    bool operator<(const Candidate &other) const {
+    bool operator<(const RemainingBox &other) const {
       return offset != other.offset ? offset < other.offset : rank < other.rank;
     }
   };
 
   bool solve(const std::vector<uint32_t> &list, Stretch stretch) {
     std::vector<uint32_t> order = inOrder(list);
-    std::vector<Candidate> candidates(order.size());
+    std::vector<RemainingBox> candidates(order.size());
     for (uint32_t rank = 0; rank < order.size(); ++rank)
       candidates[rank] = {0, rank};
     return search(order, candidates, stretch, {0, 0});
   }
 
   /// Places what is left of the candidates, none before `from`.
-  bool search(const std::vector<uint32_t> &order, const std::vector<Candidate> &before,
-              Stretch stretch, Candidate from) {
+  bool search(const std::vector<uint32_t> &order, const std::vector<RemainingBox> &before,
+              Stretch stretch, RemainingBox from) {
     if (!nodes->take(before.size() + nodeCost)) {
       outOfNodes = true;
       return false;
     }
-    std::vector<Candidate> candidates;
+    std::vector<RemainingBox> candidates;
     candidates.reserve(before.size());
     uint64_t lowestTop = UINT64_MAX;
-    for (const Candidate &candidate : before)
+    for (const RemainingBox &candidate : before)
       if (uint32_t box = order[candidate.rank]; !placed[box]) {
         candidates.push_back({lowest[box], candidate.rank});
         lowestTop = std::min(lowestTop, lowest[box] + boxes[box].size);
@@ -195,7 +195,7 @@ private:
     if (candidates.empty())
       return true;
     std::sort(candidates.begin(), candidates.end());
-    for (const Candidate &candidate : candidates) {
+    for (const RemainingBox &candidate : candidates) {
       if (candidate.offset >= lowestTop)
         break; // another box would fit below this one and all that follow
       if (candidate < from)
@@ -316,15 +316,15 @@ private:
     return parts;
   }
 
-  bool searchRest(const std::vector<uint32_t> &order, const std::vector<Candidate> &candidates,
-                  Stretch stretch, Candidate last) {
+  bool searchRest(const std::vector<uint32_t> &order, const std::vector<RemainingBox> &candidates,
+                  Stretch stretch, RemainingBox last) {
     std::vector<Stretch> parts = split(stretch);
     if (parts.size() == 1)
       return search(order, candidates, stretch, last);
     std::vector<std::pair<std::vector<uint32_t>, Stretch>> lists;
     for (const Stretch &part : parts) {
       std::vector<uint32_t> list;
-      for (const Candidate &candidate : candidates)
+      for (const RemainingBox &candidate : candidates)
         if (uint32_t box = order[candidate.rank];
             !placed[box] && sectionsOf[box].begin < part.end && part.begin < sectionsOf[box].end)
           list.push_back(box);

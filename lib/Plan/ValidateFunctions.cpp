@@ -348,12 +348,12 @@ private:
   /// The values of one transfer go the same way, in any order: no target shares a byte with another
   /// buffer of it.
   Status checkTransfer(const fb::Command &command, uint32_t from, uint32_t to) const {
-    struct Range {
+    struct TransferRange {
       std::tuple<fb::Space, uint32_t, uint64_t> begin;
       uint64_t end;
       bool written;
     };
-    std::vector<Range> ranges;
+    std::vector<TransferRange> ranges;
     for (uint32_t i = 0; i < countOf(command.buffers()); ++i) {
       const fb::BufferRef &buffer = *command.buffers()->Get(i);
       const bool written = i % 2 == 1;
@@ -365,7 +365,7 @@ private:
                           buffer.offset() + buffer.size(),
                           written});
     }
-    std::ranges::sort(ranges, {}, &Range::begin);
+    std::ranges::sort(ranges, {}, &TransferRange::begin);
     uint64_t readEnd = 0, writtenEnd = 0; // of the space at hand
     for (size_t i = 0; i < ranges.size(); ++i) {
       const auto &[space, index, begin] = ranges[i].begin;

@@ -67,46 +67,46 @@ private:
     return {};
   }
 
-  struct Range {
+  struct BufferRange {
     std::tuple<fb::Space, uint32_t, uint64_t> begin;
     uint64_t end;
     uint32_t index; ///< of the buffer
   };
 
-  Range rangeOf(uint32_t index) const {
+  BufferRange rangeOf(uint32_t index) const {
     const fb::BufferRef &buffer = bufferAt(index);
     return {
         {buffer.space(), buffer.index(), buffer.offset()}, buffer.offset() + buffer.size(), index};
   }
 
-  bool isWritten(const Range &range) const { return range.index >= operands; }
+  bool isWritten(const BufferRange &range) const { return range.index >= operands; }
 
   /// The code takes its buffers for different memory, but for those of which it knows better.
   Status checkApart(const fb::Signature &signature) const {
     std::vector<bool> isResultToo(operands);
     for (const fb::SameBuffer *same : each(signature.same())) {
-      const Range read = rangeOf(same->read()), written = rangeOf(operands + same->written());
+      const BufferRange read = rangeOf(same->read()), written = rangeOf(operands + same->written());
       if (read.begin == written.begin && read.end == written.end)
         isResultToo[same->read()] = true;
     }
-    std::vector<Range> ranges;
+    std::vector<BufferRange> ranges;
     for (uint32_t i = 0; i < count; ++i)
       if (bufferAt(i).size() != 0 && (i >= operands || !isResultToo[i]))
         ranges.push_back(rangeOf(i));
-    std::ranges::sort(ranges, {}, &Range::begin);
+    std::ranges::sort(ranges, {}, &BufferRange::begin);
     return checkDisjoint(ranges);
   }
 
   /// Of those that begin before in the same space, the one that reaches furthest meets the next if
   /// any does.
-  Status checkDisjoint(const std::vector<Range> &ranges) const {
-    const Range *furthest = nullptr, *furthestWritten = nullptr;
-    for (const Range &range : ranges) {
+  Status checkDisjoint(const std::vector<BufferRange> &ranges) const {
+    const BufferRange *furthest = nullptr, *furthestWritten = nullptr;
+    for (const BufferRange &range : ranges) {
       const auto &[space, index, begin] = range.begin;
       if (furthest && std::tie(space, index) !=
                           std::tie(std::get<0>(furthest->begin), std::get<1>(furthest->begin)))
         furthest = furthestWritten = nullptr;
-      const Range *before = isWritten(range) ? furthest : furthestWritten;
+      const BufferRange *before = isWritten(range) ? furthest : furthestWritten;
       if (before && before->end > begin)
         return fail("buffers " + number(std::min(before->index, range.index)) + " and " +
                     number(std::max(before->index, range.index)) + " overlap, which " + kernel() +

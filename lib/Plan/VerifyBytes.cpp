@@ -15,7 +15,7 @@ namespace gantry::plan {
 namespace {
 using Bytes = std::span<const uint8_t>;
 
-struct Piece {
+struct ChecksumRange {
   Bytes bytes;
   uint64_t checksum;
   enum { constant, code, segment } what;
@@ -46,7 +46,7 @@ void giveBackPages(Bytes bytes) {
     (void)::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
 }
 
-bool matches(const Piece &piece, bool mayGiveBack) {
+bool matches(const ChecksumRange &piece, bool mayGiveBack) {
   constexpr size_t step = size_t(2) << 20;
   Hasher hasher;
   for (size_t at = 0; at < piece.bytes.size(); at += step) {
@@ -86,7 +86,7 @@ public:
   Pieces(const PlanFile &file, BytesOf which)
       : file(file), which(which), inSegment(file.numSegments()) {}
 
-  std::vector<Piece> run() {
+  std::vector<ChecksumRange> run() {
     addConstants();
     if (which == BytesOf::constants)
       return std::move(pieces);
@@ -94,7 +94,7 @@ public:
     for (uint32_t i = 0; i < file.numSegments(); ++i) {
       std::ranges::sort(inSegment[i], {}, &Hashed::begin);
       if (inSegment[i].empty() || !isCovered(file.segment(i), inSegment[i]))
-        pieces.push_back({file.segment(i), file.checksumOf(i), Piece::segment, i});
+        pieces.push_back({file.segment(i), file.checksumOf(i), ChecksumRange::segment, i});
     }
     return std::move(pieces);
   }
@@ -102,7 +102,7 @@ public:
 private:
   const PlanFile &file;
   const BytesOf which;
-  std::vector<Piece> pieces;
+  std::vector<ChecksumRange> pieces;
   std::vector<std::vector<Hashed>> inSegment;
 
   void note(uint32_t segment, uint64_t offset, uint64_t size) {
@@ -117,7 +117,8 @@ private:
         continue;
       note(constant->segment(), constant->segment_offset(), constant->size());
       if (which != BytesOf::allButConstants)
-        pieces.push_back({file.bytesOf(*constant), constant->content_hash(), Piece::constant, i});
+        pieces.push_back(
+            {file.bytesOf(*constant), constant->content_hash(), ChecksumRange::constant, i});
     }
   }
 
@@ -129,22 +130,22 @@ private:
       if (code->content_hash() == 0)
         continue;
       note(code->segment(), code->segment_offset(), code->size());
-      pieces.push_back({file.bytesOf(*code), code->content_hash(), Piece::code, i});
+      pieces.push_back({file.bytesOf(*code), code->content_hash(), ChecksumRange::code, i});
     }
   }
 };
 
-std::vector<Piece> piecesOf(const PlanFile &file, BytesOf which) {
-  return isOutline(file.plan()) ? std::vector<Piece>() : Pieces(file, which).run();
+std::vector<ChecksumRange> piecesOf(const PlanFile &file, BytesOf which) {
+  return isOutline(file.plan()) ? std::vector<ChecksumRange>() : Pieces(file, which).run();
 }
 
-Status damaged(const PlanFile &file, const Piece &piece) {
+Status damaged(const PlanFile &file, const ChecksumRange &piece) {
   const std::string index = std::to_string(piece.index);
-  if (piece.what == Piece::segment)
+  if (piece.what == ChecksumRange::segment)
     return Status::corrupt("plan file: segment " + index +
                            ": the checksum does not match; the file is damaged");
   std::string place = "code[" + index + "]";
-  if (piece.what == Piece::constant) {
+  if (piece.what == ChecksumRange::constant) {
     const std::string_view name = textOf(file.plan().constants()->Get(piece.index)->name());
     place = "constants[" + index + "]" + (name.empty() ? "" : " '" + std::string(name) + "'");
   }
@@ -175,7 +176,7 @@ void inOrder(size_t count, const std::function<void(size_t)> &work) {
 }
 
 Status verifyBytes(const PlanFile &file, BytesOf which, const ParallelFor &parallel) {
-  const std::vector<Piece> pieces = piecesOf(file, which);
+  const std::vector<ChecksumRange> pieces = piecesOf(file, which);
   std::vector<uint32_t> order(pieces.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {

@@ -35,12 +35,12 @@ private:
   struct Read {
     uint32_t queue, command;
   };
-  struct Range {
+  struct AccessRange {
     uint64_t end = 0;
     uint32_t write = none;
     std::vector<Read> reads;
   };
-  std::map<uint64_t, Range> ranges; ///< by begin; disjoint
+  std::map<uint64_t, AccessRange> ranges; ///< by begin; disjoint
 
   /// Makes `at` a border between ranges, if it lies inside of one.
   void split(uint64_t at) {
@@ -50,7 +50,7 @@ private:
     auto &[begin, range] = *std::prev(after);
     if (begin == at || range.end <= at)
       return;
-    Range second = range;
+    AccessRange second = range;
     range.end = at;
     ranges.emplace_hint(after, at, std::move(second));
   }
@@ -66,7 +66,7 @@ private:
         conflict(read.command);
     }
     ranges.erase(first, last);
-    ranges.emplace_hint(last, access.begin, Range{access.end, command, {}});
+    ranges.emplace_hint(last, access.begin, AccessRange{access.end, command, {}});
   }
 
   template <typename Conflict>
@@ -75,9 +75,9 @@ private:
     for (auto found = ranges.lower_bound(at); at < access.end; at = found->second.end, ++found) {
       if (found == ranges.end() || found->first > at) { // bytes that nobody has used yet
         uint64_t end = found == ranges.end() ? access.end : std::min(access.end, found->first);
-        found = ranges.emplace_hint(found, at, Range{end, none, {}});
+        found = ranges.emplace_hint(found, at, AccessRange{end, none, {}});
       }
-      Range &range = found->second;
+      AccessRange &range = found->second;
       if (range.write != none)
         conflict(range.write);
       std::erase_if(range.reads, [&](const Read &read) { return read.queue == queue; });

@@ -118,12 +118,12 @@ struct Branch {
 };
 
 /// A branch and a step more.
-struct Candidate {
+struct BranchStep {
   uint32_t branch, step;
   Effect effect;
   uint64_t key;
 
-  bool isBetter(const Candidate &other) const {
+  bool isBetter(const BranchStep &other) const {
     return std::tie(effect.peak, effect.live, branch, step) <
            std::tie(other.effect.peak, other.effect.live, other.branch, other.step);
   }
@@ -140,13 +140,13 @@ struct Beam {
   }
 
   /// Of each set of steps the best way there.
-  std::vector<Candidate> grow() const {
-    std::vector<Candidate> candidates;
+  std::vector<BranchStep> grow() const {
+    std::vector<BranchStep> candidates;
     std::unordered_map<uint64_t, size_t> known;
     for (uint32_t b = 0; b < branches.size(); ++b)
       for (uint32_t step : branches[b].state.ready) {
-        Candidate candidate{b, step, effectOf(graph, branches[b].state, step),
-                            branches[b].key + keyOf(step)};
+        BranchStep candidate{b, step, effectOf(graph, branches[b].state, step),
+                             branches[b].key + keyOf(step)};
         auto [place, isNew] = known.try_emplace(candidate.key, candidates.size());
         if (isNew)
           candidates.push_back(candidate);
@@ -157,14 +157,14 @@ struct Beam {
   }
 
   void advance() {
-    std::vector<Candidate> candidates = grow();
-    auto isBetter = [](const Candidate &a, const Candidate &b) { return a.isBetter(b); };
+    std::vector<BranchStep> candidates = grow();
+    auto isBetter = [](const BranchStep &a, const BranchStep &b) { return a.isBetter(b); };
     size_t kept = std::min<size_t>(width, candidates.size());
     std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(), isBetter);
     candidates.resize(kept);
     std::vector<Branch> next;
     next.reserve(kept);
-    for (const Candidate &candidate : candidates) {
+    for (const BranchStep &candidate : candidates) {
       const Branch &from = branches[candidate.branch];
       traces.emplace_back(candidate.step, from.trace);
       next.push_back({from.state, uint32_t(traces.size() - 1), candidate.key});

@@ -189,12 +189,12 @@ Status Bindings::prepare() {
 /// still read, depending on the plan's order; but for the input that the plan lets it lie over,
 /// from its first byte on. Inputs may share: nobody writes them.
 Status Bindings::checkOverlaps() const {
-  struct Range {
+  struct BoundRange {
     uintptr_t begin, end;
     const BindingInfo *binding;
     bool isOutput;
   };
-  std::vector<Range> ranges;
+  std::vector<BoundRange> ranges;
   ranges.reserve(inputs.size() + outputs.size());
   std::vector<bool> isOutputToo(inputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -211,14 +211,14 @@ Status Bindings::checkOverlaps() const {
   add(inputs, info().inputs, /*isOutput=*/false);
   add(outputs, info().outputs, /*isOutput=*/true);
   std::stable_sort(ranges.begin(), ranges.end(),
-                   [](const Range &a, const Range &b) { return a.begin < b.begin; });
+                   [](const BoundRange &a, const BoundRange &b) { return a.begin < b.begin; });
   // Of those that begin before, the one that reaches furthest meets the next if any does.
-  const Range *furthest = nullptr, *furthestOutput = nullptr;
-  for (const Range &range : ranges) {
-    const Range *before = range.isOutput ? furthest : furthestOutput;
+  const BoundRange *furthest = nullptr, *furthestOutput = nullptr;
+  for (const BoundRange &range : ranges) {
+    const BoundRange *before = range.isOutput ? furthest : furthestOutput;
     if (before && before->end > range.begin) {
-      const Range &output = range.isOutput ? range : *before;
-      const Range &other = range.isOutput ? *before : range;
+      const BoundRange &output = range.isOutput ? range : *before;
+      const BoundRange &other = range.isOutput ? *before : range;
       return Status::invalidArgument(nameBinding(info(), "output", *output.binding) +
                                      " overlaps the memory of " +
                                      (other.isOutput ? "output '" : "input '") +

@@ -152,7 +152,7 @@ void printKernels(Page &page, const Subject &subject, const fb::Function &functi
 //--- copies
 //-----------------------------------------------------------------------------------------
 
-struct Way {
+struct CopyRoute {
   const LedgerCopy *first;
   uint64_t copies = 0, bytes = 0;
   double seconds = 0;
@@ -160,22 +160,22 @@ struct Way {
 };
 
 /// Copies that go the same way at the same time, what takes longest first; `apart`: each by itself.
-std::vector<Way> waysOf(const Subject &subject, const Ledger &ledger, bool apart) {
-  std::vector<Way> ways;
+std::vector<CopyRoute> waysOf(const Subject &subject, const Ledger &ledger, bool apart) {
+  std::vector<CopyRoute> ways;
   std::map<std::tuple<CopyTime, uint32_t, uint32_t, size_t>, size_t> places;
   for (const LedgerCopy &copy : ledger.copies) {
     const auto [place, isNew] =
         places.try_emplace({copy.time, copy.from, copy.to, apart ? ways.size() : 0}, ways.size());
     if (isNew)
       ways.push_back({&copy, 0, 0, 0, {}});
-    Way &way = ways[place->second];
+    CopyRoute &way = ways[place->second];
     ++way.copies;
     way.bytes += copy.bytes;
     way.seconds += subject.seconds(copy);
     way.causes.push_back(causeOf(copy.cause));
   }
   std::stable_sort(ways.begin(), ways.end(),
-                   [](const Way &a, const Way &b) { return a.seconds > b.seconds; });
+                   [](const CopyRoute &a, const CopyRoute &b) { return a.seconds > b.seconds; });
   return ways;
 }
 
@@ -183,11 +183,11 @@ void printCopies(Page &page, const Subject &subject, const Ledger &ledger, size_
   if (ledger.copies.empty())
     return;
   const bool apart = ledger.copies.size() <= rows;
-  const std::vector<Way> ways = waysOf(subject, ledger, apart);
+  const std::vector<CopyRoute> ways = waysOf(subject, ledger, apart);
   Table table({"copies", "kind", "from", "to", ">number", ">bytes", ">predicted", "~caused by"});
   const size_t shown = std::min(ways.size(), rows);
   for (size_t i = 0; i < shown; ++i) {
-    const Way &way = ways[i];
+    const CopyRoute &way = ways[i];
     table.add({timeOf(way.first->time), std::string(copyKindName(way.first->kind)),
                shortDeviceName(subject.plan, way.first->from),
                shortDeviceName(subject.plan, way.first->to), std::to_string(way.copies),

@@ -282,13 +282,13 @@ Expected<std::optional<CompileCache>> CompileCache::of(const Options &options,
 }
 
 std::optional<std::string> CompileCache::entryFor(const std::vector<std::string> &names,
-                                                  const std::vector<Candidate> &candidates) const {
+                                                  const std::vector<ShapeInput> &candidates) const {
   if (names.empty())
     return key;
   std::string values;
   for (const std::string &name : names) {
     const auto given = std::find_if(candidates.begin(), candidates.end(),
-                                    [&](const Candidate &c) { return c.name == name; });
+                                    [&](const ShapeInput &c) { return c.name == name; });
     if (given == candidates.end())
       return std::nullopt;
     const arrays::ArrayView &value = given->value;
@@ -298,7 +298,7 @@ std::optional<std::string> CompileCache::entryFor(const std::vector<std::string>
   return key + "-" + hex(hashText(values));
 }
 
-std::optional<std::string> CompileCache::entryFor(const std::vector<Candidate> &candidates) const {
+std::optional<std::string> CompileCache::entryFor(const std::vector<ShapeInput> &candidates) const {
   const auto text = readText(key + ".names");
   if (!text)
     return std::nullopt;
@@ -311,7 +311,7 @@ std::optional<std::string> CompileCache::entryFor(const std::vector<Candidate> &
 }
 
 std::optional<CompileCache::Hit>
-CompileCache::find(const std::vector<Candidate> &candidates) const {
+CompileCache::find(const std::vector<ShapeInput> &candidates) const {
   const auto entry = entryFor(candidates);
   const auto text = entry ? readText(*entry + ".json") : std::nullopt;
   if (!text)
@@ -333,7 +333,7 @@ CompileCache::find(const std::vector<Candidate> &candidates) const {
 }
 
 void CompileCache::keep(const Artifact &artifact, const std::vector<CompilerLine> &lines,
-                        const std::vector<Candidate> &candidates) const {
+                        const std::vector<ShapeInput> &candidates) const {
   const auto entry = entryFor(artifact.shapeValues(), candidates);
   if (!entry || artifact.bytes().size() > limit)
     return;
@@ -351,7 +351,7 @@ void CompileCache::keep(const Artifact &artifact, const std::vector<CompilerLine
   shrink(folder, limit);
 }
 
-void CompileCache::forget(const std::vector<Candidate> &candidates) const {
+void CompileCache::forget(const std::vector<ShapeInput> &candidates) const {
   if (const auto entry = entryFor(candidates))
     removeEntry(*entry);
 }

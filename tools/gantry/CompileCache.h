@@ -41,20 +41,20 @@ public:
   };
   /// The plan that was kept for the request and these candidates. An entry that cannot be read is
   /// removed.
-  std::optional<Hit> find(const std::vector<Candidate> &candidates) const;
+  std::optional<Hit> find(const std::vector<ShapeInput> &candidates) const;
 
   /// Keeps what was made of the request. Nothing is said when it cannot: the plan is there anyway.
   void keep(const Artifact &artifact, const std::vector<CompilerLine> &lines,
-            const std::vector<Candidate> &candidates) const;
+            const std::vector<ShapeInput> &candidates) const;
 
   /// Removes the entry, which turned out to be damaged.
-  void forget(const std::vector<Candidate> &candidates) const;
+  void forget(const std::vector<ShapeInput> &candidates) const;
 
 private:
   /// Path without ending; none when a value is missing, or it is not known which are needed.
   std::optional<std::string> entryFor(const std::vector<std::string> &names,
-                                      const std::vector<Candidate> &candidates) const;
-  std::optional<std::string> entryFor(const std::vector<Candidate> &candidates) const;
+                                      const std::vector<ShapeInput> &candidates) const;
+  std::optional<std::string> entryFor(const std::vector<ShapeInput> &candidates) const;
 
   std::string folder, key;
   std::string request; ///< in words

@@ -47,7 +47,7 @@ struct CRequest : gantry_compile_request_t {
   explicit CRequest(const CompileRequest &from) : gantry_compile_request_t{} {
     for (const std::string &flag : from.flags)
       flagPointers.push_back(flag.c_str());
-    for (const Candidate &candidate : from.candidates)
+    for (const ShapeInput &candidate : from.candidates)
       values.push_back(
           {candidate.name.c_str(), static_cast<gantry_element_type_t>(candidate.value.element),
            static_cast<uint32_t>(candidate.value.shape.size()), candidate.value.shape.data(),

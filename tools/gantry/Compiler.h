@@ -50,7 +50,7 @@ struct CheckOutcome {
 };
 
 /// An array for an input that may decide shapes; borrowed.
-struct Candidate {
+struct ShapeInput {
   std::string name;
   arrays::ArrayView value;
 };
@@ -60,7 +60,7 @@ struct CompileRequest {
   std::string file;
   std::optional<std::span<const uint8_t>> bytes; ///< of standard input, in the place of a file
   std::vector<std::string> flags;                ///< "dim=batch=8"
-  std::vector<Candidate> candidates;
+  std::vector<ShapeInput> candidates;
   std::string output;        ///< file for the plan; empty: into the artifact
   uint64_t scratchAbove = 0; ///< bytes of weights from which on the artifact is a mapped file
   bool isOutline = false;    ///< of a plan that is told of and not run

@@ -25,7 +25,7 @@ constexpr uint64_t largeWeights = uint64_t(256) << 20;
 
 /// As it was compiled before, with what was said then.
 std::optional<Model> takeFromCache(const Options &options, const CompileCache &cache,
-                                   const std::vector<Candidate> &candidates, Stopwatch watch) {
+                                   const std::vector<ShapeInput> &candidates, Stopwatch watch) {
   auto hit = cache.find(candidates);
   if (!hit)
     return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<Model> takeFromCache(const Options &options, const CompileCache &c
 }
 
 Expected<Model> compileModel(const Options &options, Purpose purpose,
-                             std::vector<Candidate> candidates) {
+                             std::vector<ShapeInput> candidates) {
   Stopwatch watch;
   auto request = requestFor(options);
   if (!request)
@@ -233,7 +233,7 @@ show::Subject Model::subject(const Options &options) const {
 }
 
 Expected<Model> Model::load(const Options &options, Purpose purpose,
-                            std::vector<Candidate> candidates) {
+                            std::vector<ShapeInput> candidates) {
   std::optional<std::span<const uint8_t>> bytes;
   if (isStream(options.file)) {
     auto input = streamContent(options.file);

@@ -27,7 +27,7 @@ struct Model {
   /// compiler's diagnostics have been printed when this fails. Of `candidates` a graph takes the
   /// values that decide shapes.
   static Expected<Model> load(const Options &options, Purpose purpose,
-                              std::vector<Candidate> candidates = {});
+                              std::vector<ShapeInput> candidates = {});
 
   /// One of two files, to tell what it does beside the `other`. Flags are for graphs; a plan beside
   /// a graph does not mind them. Only one of the two can be standard input.

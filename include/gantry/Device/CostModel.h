@@ -86,16 +86,16 @@ private:
     double latency = 0; ///< of a kernel that does anything
   };
   /// Copies through the host are one way too: both latencies, and the sum of the times of a byte.
-  struct Way {
+  struct CopyPath {
     double latency = 0;
     double secondsPerByte = 0;
     LinkOrigin origin = LinkOrigin::same;
   };
   void findWays(const Topology &topology);
-  const Way &way(uint32_t from, uint32_t to) const { return ways[from * rates.size() + to]; }
+  const CopyPath &way(uint32_t from, uint32_t to) const { return ways[from * rates.size() + to]; }
 
-  std::vector<Rates> rates; ///< by logical device
-  std::vector<Way> ways;    ///< by source, then target
+  std::vector<Rates> rates;   ///< by logical device
+  std::vector<CopyPath> ways; ///< by source, then target
 };
 
 } // namespace gantry

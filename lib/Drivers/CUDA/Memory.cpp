@@ -207,7 +207,7 @@ Status Memory::mapPiece(uint64_t offset, uint64_t bytes) {
                               formatBytes(unit) + ", and " + formatBytes(mapped) + " of " +
                               formatBytes(unitEnd(capacity)) + " are taken by them");
   const AllocationProperties properties = propertiesOf(card);
-  Piece piece{bytes, 0, 1};
+  MappedBlock piece{bytes, 0, 1};
   GANTRY_RETURN_IF_ERROR(
       GANTRY_CUDA_IN(*context, createMemory, &piece.handle, bytes, &properties, 0));
   Status status = GANTRY_CUDA_IN(*context, map, base + offset, bytes, 0, piece.handle, 0);
@@ -263,7 +263,7 @@ void Memory::drop(uint64_t begin, uint64_t end) {
 }
 
 /// Also where the context is lost: mappings are the process's.
-void Memory::unmapPiece(uint64_t offset, const Piece &piece) {
+void Memory::unmapPiece(uint64_t offset, const MappedBlock &piece) {
   (void)card.api().unmap(base + offset, piece.bytes);
   (void)card.api().releaseMemory(piece.handle);
   mapped -= piece.bytes;

@@ -42,7 +42,7 @@ private:
   static constexpr uint64_t alignment = 256; ///< as CUDA aligns
 
   /// A piece of the card's memory, mapped at an offset, with the number of allocations in it.
-  struct Piece {
+  struct MappedBlock {
     uint64_t bytes = 0;
     AllocationHandle handle = 0;
     unsigned users = 0;
@@ -55,7 +55,7 @@ private:
   Status mapPiece(uint64_t offset, uint64_t bytes);
   Status grantAccess(uint64_t offset, uint64_t bytes);
   void drop(uint64_t begin, uint64_t end);
-  void unmapPiece(uint64_t offset, const Piece &piece);
+  void unmapPiece(uint64_t offset, const MappedBlock &piece);
   Expected<void *> takeWhole(uint64_t bytes);
   Status enter();
   uint64_t unitBegin(uint64_t offset) const { return offset / unit * unit; }
@@ -67,11 +67,11 @@ private:
   std::shared_ptr<Context> context; ///< while something is allocated
   DevicePointer base = 0;
   uint64_t reserved = 0, unit = 0, mapped = 0;
-  uint64_t aside = 0;                  ///< bytes from the base on that were set aside
-  std::map<uint64_t, uint64_t> ranges; ///< live allocations: offset to size
-  std::map<uint64_t, Piece> pieces;    ///< by offset; disjoint
-  std::set<int> readers;               ///< numbers of other cards with access
-  size_t wholes = 0;                   ///< allocations of CUDA's own
+  uint64_t aside = 0;                     ///< bytes from the base on that were set aside
+  std::map<uint64_t, uint64_t> ranges;    ///< live allocations: offset to size
+  std::map<uint64_t, MappedBlock> pieces; ///< by offset; disjoint
+  std::set<int> readers;                  ///< numbers of other cards with access
+  size_t wholes = 0;                      ///< allocations of CUDA's own
 };
 
 } // namespace gantry::runtime::cuda

@@ -21,7 +21,7 @@ void RaceCheck::join() {
   ranges.clear(); // nothing in it can conflict any more
 }
 
-std::optional<RaceCheck::Use> RaceCheck::record(Range &range, const Event &event) {
+std::optional<RaceCheck::Use> RaceCheck::record(AccessHistory &range, const Event &event) {
   if (!isBefore(range.write, event.queue))
     return range.write.use;
   if (!event.use.writes) {
@@ -40,7 +40,7 @@ std::optional<RaceCheck::Use> RaceCheck::record(Range &range, const Event &event
 std::optional<RaceCheck::Use> RaceCheck::access(size_t queue, const Use &use, uintptr_t begin,
                                                 uintptr_t end) {
   const Event event{use, queue, clocks[queue][queue]};
-  return ranges.visit(begin, end, [&](Range &range) { return record(range, event); });
+  return ranges.visit(begin, end, [&](AccessHistory &range) { return record(range, event); });
 }
 
 } // namespace gantry::runtime

@@ -45,7 +45,7 @@ private:
     size_t queue = 0;
     uint64_t time = 0; ///< 0: never
   };
-  struct Range {
+  struct AccessHistory {
     Event write;
     std::vector<Event> reads; ///< the last one of each queue since the write
   };
@@ -53,11 +53,11 @@ private:
   bool isBefore(const Event &event, size_t queue) const {
     return clocks[queue][event.queue] >= event.time;
   }
-  std::optional<Use> record(Range &range, const Event &event);
+  std::optional<Use> record(AccessHistory &range, const Event &event);
 
   std::vector<Clock> clocks; ///< by queue
   std::vector<Clock> semaphores;
-  RangeMap<Range> ranges;
+  RangeMap<AccessHistory> ranges;
 };
 
 } // namespace gantry::runtime

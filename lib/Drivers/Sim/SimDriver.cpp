@@ -97,7 +97,7 @@ protected:
   }
 
 private:
-  struct Range {
+  struct OwnedBytes {
     SimMemory *owner; ///< null for the host
     const void *data;
   };
@@ -105,18 +105,18 @@ private:
   /// Checks the ranges of `bytes` bytes, and works with those memories open.
   template <typename Work>
   Status access(std::initializer_list<SimMemory *> wanted, uint64_t bytes,
-                std::initializer_list<Range> ranges, Work work) {
+                std::initializer_list<OwnedBytes> ranges, Work work) {
     if (bytes == 0)
       return {};
     std::unique_lock<std::mutex> turn;
     GANTRY_RETURN_IF_ERROR(machine.open(wanted, turn));
-    for (const Range &range : ranges)
+    for (const OwnedBytes &range : ranges)
       GANTRY_RETURN_IF_ERROR(check(range, bytes));
     work();
     return {};
   }
 
-  Status check(const Range &range, uint64_t bytes) const {
+  Status check(const OwnedBytes &range, uint64_t bytes) const {
     if (range.owner && range.owner->holds(range.data, bytes))
       return {};
     std::string where = "memory of the host";

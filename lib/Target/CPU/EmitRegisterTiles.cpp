@@ -71,7 +71,7 @@ static std::optional<int64_t> stepAlong(MemRefType type, AffineMap map, unsigned
 
 namespace {
 /// A part of a row of accumulators: a vector register of which the first `live` lanes count.
-struct Piece {
+struct VectorPart {
   int64_t width, live;
 };
 
@@ -255,17 +255,18 @@ struct Emitter {
       int64_t width = registers * lanes, count = (size - at) / width;
       if (count)
         emitColumns(b, index, at, at + count * width,
-                    SmallVector<Piece>(registers, Piece{lanes, lanes}));
+                    SmallVector<VectorPart>(registers, VectorPart{lanes, lanes}));
       at += count * width;
     }
     // What is left fits one register, masked unless it fills a smaller one.
     if (int64_t rest = size - at)
-      emitColumns(b, index, at, size, {Piece{int64_t(llvm::PowerOf2Ceil(rest)), rest}});
+      emitColumns(b, index, at, size, {VectorPart{int64_t(llvm::PowerOf2Ceil(rest)), rest}});
   }
 
-  void emitColumns(OpBuilder &b, Index index, int64_t from, int64_t to, ArrayRef<Piece> pieces) {
+  void emitColumns(OpBuilder &b, Index index, int64_t from, int64_t to,
+                   ArrayRef<VectorPart> pieces) {
     int64_t width = 0;
-    for (Piece p : pieces)
+    for (VectorPart p : pieces)
       width += p.live;
     int64_t block =
         std::max<int64_t>(1, std::min<int64_t>(12, kAccumulators / int64_t(pieces.size())));
@@ -275,7 +276,7 @@ struct Emitter {
              [&](OpBuilder &b, Index &at) { emitBlockDim(b, at, block, pieces); });
   }
 
-  void emitBlockDim(OpBuilder &b, Index index, int64_t block, ArrayRef<Piece> pieces) {
+  void emitBlockDim(OpBuilder &b, Index index, int64_t block, ArrayRef<VectorPart> pieces) {
     auto compute = [&](int64_t rows) {
       return [this, rows, pieces](OpBuilder &b, Index &at) {
         dots ? emitDots(b, at, rows) : emitRegisters(b, at, rows, pieces);
@@ -312,7 +313,7 @@ struct Emitter {
     return values;
   }
 
-  Value maskOf(OpBuilder &b, Piece piece) {
+  Value maskOf(OpBuilder &b, VectorPart piece) {
     SmallVector<bool> lanes(piece.width, false);
     std::fill_n(lanes.begin(), piece.live, true);
     auto type = VectorType::get({piece.width}, b.getI1Type());
@@ -321,7 +322,7 @@ struct Emitter {
 
   /// Element or vector of an operand at `index`; operands constant in the vector dimension are
   /// broadcast. A width of 0 asks for the bare element.
-  Value load(OpBuilder &b, unsigned operand, const Index &index, Piece piece) {
+  Value load(OpBuilder &b, unsigned operand, const Index &index, VectorPart piece) {
     Type element = typeOf(operand).getElementType();
     SmallVector<Value> at = indicesOf(b, operand, index);
     if (piece.width == 0)
@@ -342,8 +343,9 @@ struct Emitter {
   }
 
   /// Every `step`-th element: the whole span is loaded, nothing beyond it, and shuffled.
-  Value loadThinned(OpBuilder &b, unsigned operand, ArrayRef<Value> at, Piece piece, int64_t step) {
-    Piece span{piece.width * step, (piece.live - 1) * step + 1};
+  Value loadThinned(OpBuilder &b, unsigned operand, ArrayRef<Value> at, VectorPart piece,
+                    int64_t step) {
+    VectorPart span{piece.width * step, (piece.live - 1) * step + 1};
     auto type = VectorType::get({span.width}, typeOf(operand).getElementType());
     Value rest = arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(type));
     Value all = vector::MaskedLoadOp::create(b, op.getLoc(), type, buffers[operand], at,
@@ -354,7 +356,7 @@ struct Emitter {
     return vector::ShuffleOp::create(b, op.getLoc(), all, all, picked);
   }
 
-  void store(OpBuilder &b, Value value, const Index &index, Piece piece) {
+  void store(OpBuilder &b, Value value, const Index &index, VectorPart piece) {
     SmallVector<Value> at = indicesOf(b, buffers.size() - 1, index);
     if (piece.live < piece.width)
       vector::MaskedStoreOp::create(b, op.getLoc(), buffers.back(), at, maskOf(b, piece), value);
@@ -414,12 +416,12 @@ struct Emitter {
     });
   }
 
-  void emitRegisters(OpBuilder &b, Index index, int64_t rows, ArrayRef<Piece> pieces) {
-    SmallVector<std::pair<Index, Piece>> places;
+  void emitRegisters(OpBuilder &b, Index index, int64_t rows, ArrayRef<VectorPart> pieces) {
+    SmallVector<std::pair<Index, VectorPart>> places;
     SmallVector<Value> accumulators;
     for (int64_t r = 0; r < rows; ++r) {
       int64_t column = 0;
-      for (Piece piece : pieces) {
+      for (VectorPart piece : pieces) {
         Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
         places.emplace_back(shifted(b, at, vectorDim, column), piece);
         accumulators.push_back(load(b, buffers.size() - 1, places.back().first, piece));
@@ -435,13 +437,13 @@ struct Emitter {
   }
 
   /// One step of the innermost reduction: each operand is loaded once for all that share it.
-  SmallVector<Value> step(OpBuilder &b, const Index &index, int64_t rows, ArrayRef<Piece> pieces,
-                          ValueRange state) {
+  SmallVector<Value> step(OpBuilder &b, const Index &index, int64_t rows,
+                          ArrayRef<VectorPart> pieces, ValueRange state) {
     llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, Value> loaded;
     SmallVector<Value> next;
     for (int64_t r = 0; r < rows; ++r) {
       int64_t column = 0;
-      for (Piece piece : pieces) {
+      for (VectorPart piece : pieces) {
         SmallVector<Value> arguments;
         for (unsigned i = 0; i < numInputs(); ++i) {
           bool byRow = blockDim && maps[i].isFunctionOfDim(*blockDim);
@@ -505,14 +507,14 @@ struct Emitter {
     TypedAttr neutral = *arith::getNeutralElement(joins);
     Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, neutral));
     SmallVector<Value> state(rows * copies, zero);
-    SmallVector<Piece> pieces(copies, Piece{lanes, lanes});
+    SmallVector<VectorPart> pieces(copies, VectorPart{lanes, lanes});
     auto accumulators = emitReduction(b, reduced, index, state, stride, limit,
                                       [&](OpBuilder &b, const Index &inner, ValueRange state) {
                                         return step(b, inner, rows, pieces, state);
                                       });
     for (int64_t r = 0; r < rows; ++r) {
       Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
-      Value total = load(b, buffers.size() - 1, at, Piece{0, 0});
+      Value total = load(b, buffers.size() - 1, at, VectorPart{0, 0});
       SmallVector<Value> parts(ValueRange(accumulators).slice(r * copies, copies));
       if (isSelection(kind))
         parts = {joinLanes(b, kind, parts)};
@@ -520,7 +522,7 @@ struct Emitter {
         total =
             vector::ReductionOp::create(b, loc, kind, part, total, arith::FastMathFlags::reassoc);
       total = emitRest(b, at, limit, total);
-      store(b, total, at, Piece{0, 0});
+      store(b, total, at, VectorPart{0, 0});
     }
   }
 
@@ -537,7 +539,7 @@ struct Emitter {
             at[vectorDim] = iv;
             SmallVector<Value> arguments;
             for (unsigned i = 0; i < numInputs(); ++i)
-              arguments.push_back(load(b, i, at, Piece{0, 0}));
+              arguments.push_back(load(b, i, at, VectorPart{0, 0}));
             arguments.push_back(carried[0]);
             return {cloneBody(b, arguments, 0)};
           };

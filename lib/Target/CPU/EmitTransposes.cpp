@@ -40,9 +40,9 @@ struct Transpose {
   void emit();
 
 private:
-  enum class Way { none, blocks, merge, part };
-  Way way() const;
-  void emitBlock(ImplicitLocOpBuilder &b, Way way, Value source, Value result,
+  enum class TransposeStrategy { none, blocks, merge, part };
+  TransposeStrategy way() const;
+  void emitBlock(ImplicitLocOpBuilder &b, TransposeStrategy way, Value source, Value result,
                  MutableArrayRef<Value> at) const;
 };
 } // namespace
@@ -79,7 +79,7 @@ std::optional<Transpose> Transpose::match(linalg::GenericOp op) {
   for (unsigned loop : {found.along, found.across})
     if (ShapedType::isDynamic(found.sizes[loop]))
       return std::nullopt;
-  if (found.along == found.across || found.way() == Way::none)
+  if (found.along == found.across || found.way() == TransposeStrategy::none)
     return std::nullopt;
   return found;
 }
@@ -94,15 +94,15 @@ static bool isRowsOf(MemRefType type, AffineMap map, unsigned loop) {
          strides[before] == type.getShape().back();
 }
 
-Transpose::Way Transpose::way() const {
+Transpose::TransposeStrategy Transpose::way() const {
   auto isFew = [](int64_t size) { return size >= kFewest && size <= kFew; };
   if (sizes[along] >= kLanes && sizes[across] >= kLanes)
-    return Way::blocks;
+    return TransposeStrategy::blocks;
   if (sizes[along] >= kLanes && isFew(sizes[across]) && isRowsOf(typeOf(to), toMap, along))
-    return Way::merge;
+    return TransposeStrategy::merge;
   if (sizes[across] >= kLanes && isFew(sizes[along]) && isRowsOf(typeOf(from), fromMap, across))
-    return Way::part;
-  return Way::none;
+    return TransposeStrategy::part;
+  return TransposeStrategy::none;
 }
 
 /// The last two dimensions as one.
@@ -147,8 +147,8 @@ static SmallVector<Value> turned(ImplicitLocOpBuilder &b, SmallVector<Value> row
 }
 
 /// `at` has the first element of the block for each loop.
-void Transpose::emitBlock(ImplicitLocOpBuilder &b, Way way, Value source, Value result,
-                          MutableArrayRef<Value> at) const {
+void Transpose::emitBlock(ImplicitLocOpBuilder &b, TransposeStrategy way, Value source,
+                          Value result, MutableArrayRef<Value> at) const {
   IndexBuilder index{b};
   auto places = [&](AffineMap map) {
     SmallVector<Value> found;
@@ -172,31 +172,33 @@ void Transpose::emitBlock(ImplicitLocOpBuilder &b, Way way, Value source, Value 
     return found;
   };
   auto type = VectorType::get({kLanes}, typeOf(from).getElementType());
-  const int64_t few = way == Way::blocks ? kLanes : std::min(sizes[along], sizes[across]);
+  const int64_t few =
+      way == TransposeStrategy::blocks ? kLanes : std::min(sizes[along], sizes[across]);
   SmallVector<Value> loaded, stored;
   for (int64_t i = 0; i < few; ++i)
-    loaded.push_back(vector::LoadOp::create(b, type, source,
-                                            way == Way::part ? run(fromMap, across, few, i)
-                                                             : row(fromMap, across, i)));
-  if (way == Way::blocks)
+    loaded.push_back(vector::LoadOp::create(
+        b, type, source,
+        way == TransposeStrategy::part ? run(fromMap, across, few, i) : row(fromMap, across, i)));
+  if (way == TransposeStrategy::blocks)
     stored = turned(b, loaded);
-  for (int64_t i = 0; i < few && way != Way::blocks; ++i)
+  for (int64_t i = 0; i < few && way != TransposeStrategy::blocks; ++i)
     stored.push_back(gatherLanes(b, loaded, [&](int64_t lane) {
-      const int64_t place = way == Way::merge ? i * kLanes + lane : lane * few + i;
-      return way == Way::merge ? std::pair(place % few, place / few)
-                               : std::pair(place / kLanes, place % kLanes);
+      const int64_t place = way == TransposeStrategy::merge ? i * kLanes + lane : lane * few + i;
+      return way == TransposeStrategy::merge ? std::pair(place % few, place / few)
+                                             : std::pair(place / kLanes, place % kLanes);
     }));
   for (auto [i, value] : llvm::enumerate(stored))
     vector::StoreOp::create(b, value, result,
-                            way == Way::merge ? run(toMap, along, few, i) : row(toMap, along, i));
+                            way == TransposeStrategy::merge ? run(toMap, along, few, i)
+                                                            : row(toMap, along, i));
 }
 
 void Transpose::emit() {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   IndexBuilder index{b};
-  const Way taken = way();
-  Value source = taken == Way::part ? joinRows(b, from) : from;
-  Value result = taken == Way::merge ? joinRows(b, to) : to;
+  const TransposeStrategy taken = way();
+  Value source = taken == TransposeStrategy::part ? joinRows(b, from) : from;
+  Value result = taken == TransposeStrategy::merge ? joinRows(b, to) : to;
   SmallVector<Value> at(sizes.size(), index.constant(0));
   // `which` in blocks of registers from `first` to `end`.
   auto blocks = [&](unsigned which, Value first, Value end, function_ref<void()> body) {

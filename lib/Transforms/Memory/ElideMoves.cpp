@@ -63,7 +63,7 @@ private:
 };
 
 /// A part of what a launch moves: a buffer, and where in the large one it lies.
-struct Piece {
+struct MovedPart {
   Value small;
   uint64_t begin, size;
   bool stays = false; ///< is copied
@@ -74,7 +74,7 @@ struct Move {
   plan::ir::LaunchOp launch;
   bool joins;  ///< else it cuts
   Value large; ///< the result of a join, the operand of a cut
-  SmallVector<Piece> pieces;
+  SmallVector<MovedPart> pieces;
   bool goes = false;
 };
 } // namespace
@@ -205,12 +205,12 @@ private:
   std::optional<uint32_t> groupFor(Value buffer, Block &block);
   std::optional<SmallVector<Use>> usesOf(plan::ir::BufferDeclOp decl, Block &block);
   void consider(Move &move, Block &block);
-  bool mayShare(const Piece &piece, const Move &move, Block &block);
+  bool mayShare(const MovedPart &piece, const Move &move, Block &block);
   bool tryMove(Move &move);
-  void addCopy(Group &group, const Move &move, const Piece &piece, uint32_t large, uint32_t at);
+  void addCopy(Group &group, const Move &move, const MovedPart &piece, uint32_t large, uint32_t at);
   bool isTooFull(const Group &merged, ArrayRef<uint32_t> parts);
   void rewrite();
-  Value declarePart(OpBuilder &b, Move &move, const Piece &piece);
+  Value declarePart(OpBuilder &b, Move &move, const MovedPart &piece);
   void copyWhatStays(Move &move);
   void note(const Group &group);
 };
@@ -288,7 +288,7 @@ static bool isBrought(Value buffer) {
 }
 
 /// Whether the piece could lie in the large buffer: as a whole, at a place that kernels may use.
-bool Elider::mayShare(const Piece &piece, const Move &move, Block &block) {
+bool Elider::mayShare(const MovedPart &piece, const Move &move, Block &block) {
   std::optional<uint32_t> small = groupFor(piece.small, block);
   std::optional<uint32_t> large = groupFor(move.large, block);
   return small && large && small != large && piece.begin % kAlignment == 0 && piece.size > 0 &&
@@ -301,9 +301,9 @@ bool Elider::mayShare(const Piece &piece, const Move &move, Block &block) {
 /// smaller half at most.
 void Elider::consider(Move &move, Block &block) {
   DenseSet<Value> seen;
-  SmallVector<Piece *> going;
+  SmallVector<MovedPart *> going;
   uint64_t bytes = 0, staying = 0;
-  for (Piece &piece : move.pieces) {
+  for (MovedPart &piece : move.pieces) {
     piece.stays = !mayShare(piece, move, block) || !seen.insert(piece.small).second;
     bytes += piece.size;
     if (piece.stays)
@@ -312,7 +312,7 @@ void Elider::consider(Move &move, Block &block) {
       going.push_back(&piece);
   }
   // Last what is to stay first.
-  llvm::stable_sort(going, [&](Piece *a, Piece *b) {
+  llvm::stable_sort(going, [&](MovedPart *a, MovedPart *b) {
     LiveRange first = groups[groupOf[declarationOf(a->small)]].live;
     LiveRange second = groups[groupOf[declarationOf(b->small)]].live;
     return move.joins ? first.first > second.first : first.last < second.last;
@@ -330,7 +330,7 @@ bool Elider::tryMove(Move &move) {
   Group merged = groups[home];
   uint32_t large = merged.indexOf(declarationOf(move.large));
   const uint64_t begin = merged.members[large].begin;
-  for (const Piece &piece : move.pieces) {
+  for (const MovedPart &piece : move.pieces) {
     if (piece.stays)
       continue;
     uint32_t own = groupOf.lookup(declarationOf(piece.small));
@@ -340,7 +340,7 @@ bool Elider::tryMove(Move &move) {
   }
   for (Member &member : merged.members)
     llvm::erase_if(member.uses, [&](const Use &use) { return use.at == at; });
-  for (const Piece &piece : move.pieces)
+  for (const MovedPart &piece : move.pieces)
     if (piece.stays)
       addCopy(merged, move, piece, large, at);
   if (merged.members.size() > kMostMembers || !merged.isLegal() || isTooFull(merged, parts))
@@ -355,7 +355,7 @@ bool Elider::tryMove(Move &move) {
 }
 
 /// What stays of a join is written right before; of a cut it is read from the whole.
-void Elider::addCopy(Group &group, const Move &move, const Piece &piece, uint32_t large,
+void Elider::addCopy(Group &group, const Move &move, const MovedPart &piece, uint32_t large,
                      uint32_t at) {
   auto read = [&](plan::ir::BufferDeclOp decl, uint32_t when) {
     if (uint32_t i = group.indexOf(decl); decl && i < group.members.size())
@@ -402,7 +402,7 @@ void Elider::rewrite() {
 }
 
 /// The bytes of a move that are copied, as a buffer that shares those of the large one.
-Value Elider::declarePart(OpBuilder &b, Move &move, const Piece &piece) {
+Value Elider::declarePart(OpBuilder &b, Move &move, const MovedPart &piece) {
   Group &group = groups[groupOf.lookup(declarationOf(move.large))];
   uint64_t begin = group.members[group.indexOf(declarationOf(move.large))].begin + piece.begin;
   auto part = plan::ir::BufferDeclOp::create(
@@ -417,7 +417,7 @@ Value Elider::declarePart(OpBuilder &b, Move &move, const Piece &piece) {
 void Elider::copyWhatStays(Move &move) {
   plan::ir::LaunchOp launch = move.launch;
   OpBuilder b(launch);
-  for (const Piece &piece : move.pieces) {
+  for (const MovedPart &piece : move.pieces) {
     if (!piece.stays)
       continue;
     Value part = declarePart(b, move, piece);

@@ -43,7 +43,7 @@ static bool isCheap(Operation *op) {
 
 namespace {
 /// A value that need not be held.
-struct Candidate {
+struct Rematerializable {
   const HeldValue *held = nullptr;
   uint32_t next = 0;                  ///< number of the op that reads it then
   llvm::SetVector<Operation *> steps; ///< that make it again, views among them, in order
@@ -60,12 +60,12 @@ struct Finder {
       held[value.value] = &value;
   }
 
-  std::optional<Candidate> find() {
-    std::optional<Candidate> best;
+  std::optional<Rematerializable> find() {
+    std::optional<Rematerializable> best;
     for (const HeldValue &value : holding.values) {
       if (value.bytes < kLeast || value.first >= fullest || value.last <= fullest)
         continue;
-      Candidate candidate{&value, nextUse(value), {}};
+      Rematerializable candidate{&value, nextUse(value), {}};
       if (candidate.next > fullest && collect(value.value, candidate) && !fillsUp(candidate) &&
           (!best || isBetter(candidate, *best)))
         best = std::move(candidate);
@@ -75,7 +75,7 @@ struct Finder {
 
 private:
   /// More bytes, then fewer steps.
-  static bool isBetter(const Candidate &a, const Candidate &b) {
+  static bool isBetter(const Rematerializable &a, const Rematerializable &b) {
     return a.held->bytes != b.held->bytes ? a.held->bytes > b.held->bytes
                                           : a.steps.size() < b.steps.size();
   }
@@ -100,7 +100,7 @@ private:
     return isa<BlockArgument>(value) && holding.homes.homeOf(value) == holding.device;
   }
 
-  bool collect(Value value, Candidate &candidate) {
+  bool collect(Value value, Rematerializable &candidate) {
     Operation *op = value.getDefiningOp();
     if (!op || op->getBlock() != &holding.block || candidate.steps.size() >= kMostSteps)
       return false;
@@ -115,7 +115,7 @@ private:
   }
 
   /// Whether as much would be held where it is made again.
-  bool fillsUp(const Candidate &candidate) const {
+  bool fillsUp(const Rematerializable &candidate) const {
     uint64_t more = 0;
     for (Operation *op : candidate.steps)
       if (!isView(op) && op->getResult(0) != candidate.held->value)
@@ -133,7 +133,7 @@ struct RecomputeValues : gantry::impl::RecomputeValuesPassBase<RecomputeValues> 
                     int number = 0;
                     freeAtFullest(func.getBody().front(), device, wanted, homes,
                                   [&](const Holding &holding, uint32_t fullest) {
-                                    std::optional<Candidate> candidate =
+                                    std::optional<Rematerializable> candidate =
                                         Finder(holding, fullest).find();
                                     if (candidate)
                                       makeAgain(holding, *candidate, number++);
@@ -143,7 +143,7 @@ struct RecomputeValues : gantry::impl::RecomputeValuesPassBase<RecomputeValues> 
   }
 
   /// In front of the next reader, for all from there on.
-  static void makeAgain(const Holding &holding, const Candidate &candidate, int number) {
+  static void makeAgain(const Holding &holding, const Rematerializable &candidate, int number) {
     SmallVector<OpOperand *> late = holding.usesFrom(candidate.held->value, candidate.next);
     OpBuilder b(holding.ops[candidate.next]);
     IRMapping mapping;

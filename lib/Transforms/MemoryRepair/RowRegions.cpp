@@ -23,7 +23,7 @@ static int64_t rowsOf(Value value) {
 
 namespace {
 /// A region and what would be held with it.
-struct Candidate {
+struct RegionCandidate {
   RowRegion region;
   uint64_t inside = 0, outside = 0; ///< most bytes
   uint64_t moved = 0;               ///< bytes that are read or written once more
@@ -39,14 +39,14 @@ struct Finder {
   std::optional<RowRegion> find() const;
 
 private:
-  std::vector<Candidate> around(uint32_t op) const;
+  std::vector<RegionCandidate> around(uint32_t op) const;
   SmallVector<uint32_t> narrowCuts(uint32_t op, bool isBefore) const;
-  std::optional<Candidate> between(uint32_t begin, uint32_t end) const;
+  std::optional<RegionCandidate> between(uint32_t begin, uint32_t end) const;
   bool collect(uint32_t begin, uint32_t end, RowRegion &region) const;
   bool addView(Operation *op, RowRegion &region) const;
   bool addRows(Operation *op, RowRegion &region) const;
   void findOutputs(RowRegion &region) const;
-  void weigh(uint32_t begin, uint32_t end, Candidate &candidate) const;
+  void weigh(uint32_t begin, uint32_t end, RegionCandidate &candidate) const;
   bool isElsewhere(const RowRegion &region, Value output) const;
 };
 } // namespace
@@ -123,7 +123,7 @@ bool Finder::isElsewhere(const RowRegion &region, Value output) const {
 
 /// While a piece runs, all inputs are there, what earlier pieces gave, and a piece of the rest; at
 /// the end the outputs twice, one after the other.
-void Finder::weigh(uint32_t begin, uint32_t end, Candidate &candidate) const {
+void Finder::weigh(uint32_t begin, uint32_t end, RegionCandidate &candidate) const {
   const RowRegion &region = candidate.region;
   const int64_t count = std::min(pieces, region.batch);
   const double part = double(llvm::divideCeil(region.batch, count)) / double(region.batch);
@@ -182,8 +182,8 @@ void Finder::weigh(uint32_t begin, uint32_t end, Candidate &candidate) const {
       candidate.outside = std::max(candidate.outside, holding.bytes[i]);
 }
 
-std::optional<Candidate> Finder::between(uint32_t begin, uint32_t end) const {
-  Candidate candidate;
+std::optional<RegionCandidate> Finder::between(uint32_t begin, uint32_t end) const {
+  RegionCandidate candidate;
   if (!collect(begin, end, candidate.region))
     return std::nullopt;
   findOutputs(candidate.region);
@@ -207,13 +207,13 @@ SmallVector<uint32_t> Finder::narrowCuts(uint32_t op, bool isBefore) const {
 }
 
 /// All that hold `op`. What cannot be a region is none in a larger one.
-std::vector<Candidate> Finder::around(uint32_t op) const {
-  std::vector<Candidate> found;
+std::vector<RegionCandidate> Finder::around(uint32_t op) const {
+  std::vector<RegionCandidate> found;
   SmallVector<uint32_t> ends = narrowCuts(op, false);
   for (uint32_t begin : narrowCuts(op, true)) {
     bool any = false;
     for (uint32_t end : ends) {
-      std::optional<Candidate> candidate = between(begin, end);
+      std::optional<RegionCandidate> candidate = between(begin, end);
       if (!candidate)
         break;
       any = true;
@@ -227,16 +227,16 @@ std::vector<Candidate> Finder::around(uint32_t op) const {
 }
 
 /// The one that moves least, of those that take off nearly as much as the best one.
-static const Candidate *choose(ArrayRef<Candidate> all, uint64_t before,
-                               function_ref<uint64_t(const Candidate &)> held) {
+static const RegionCandidate *choose(ArrayRef<RegionCandidate> all, uint64_t before,
+                                     function_ref<uint64_t(const RegionCandidate &)> held) {
   uint64_t least = UINT64_MAX;
-  for (const Candidate &candidate : all)
+  for (const RegionCandidate &candidate : all)
     least = std::min(least, held(candidate));
   if (double(least) > kMostLeft * double(before))
     return nullptr;
   const uint64_t most = least + (before - least) / 10;
-  const Candidate *best = nullptr;
-  for (const Candidate &candidate : all)
+  const RegionCandidate *best = nullptr;
+  for (const RegionCandidate &candidate : all)
     if (held(candidate) <= most && (!best || candidate.moved < best->moved))
       best = &candidate;
   return best;
@@ -246,10 +246,11 @@ static const Candidate *choose(ArrayRef<Candidate> all, uint64_t before,
 std::optional<RowRegion> Finder::find() const {
   uint32_t fullest = llvm::max_element(holding.bytes) - holding.bytes.begin();
   uint64_t before = holding.bytes[fullest];
-  std::vector<Candidate> all = around(fullest);
-  const Candidate *best = choose(all, before, [](const Candidate &c) { return c.peak(); });
+  std::vector<RegionCandidate> all = around(fullest);
+  const RegionCandidate *best =
+      choose(all, before, [](const RegionCandidate &c) { return c.peak(); });
   if (!best)
-    best = choose(all, before, [](const Candidate &c) { return c.inside; });
+    best = choose(all, before, [](const RegionCandidate &c) { return c.inside; });
   return best ? std::optional(best->region) : std::nullopt;
 }
 

@@ -22,7 +22,7 @@ namespace gantry {
 } // namespace gantry
 
 namespace {
-struct Candidate {
+struct StreamableConstant {
   ConstantOp constant;
   uint64_t bytes, place; ///< of its first user in the block
 };
@@ -33,12 +33,12 @@ struct StreamConstants : gantry::impl::StreamConstantsPassBase<StreamConstants> 
   void runOnOperation() override { forEachWanted(getOperation(), bytes, stream); }
 
   static void stream(func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
-    SmallVector<Candidate> whole, parts;
+    SmallVector<StreamableConstant> whole, parts;
     DenseMap<Operation *, uint64_t> places;
     for (Operation &op : func.getBody().front())
       places[&op] = places.size();
     for (auto constant : func.getBody().front().getOps<ConstantOp>()) {
-      Candidate candidate{constant, uint64_t(getByteSize(constant.getType())), UINT64_MAX};
+      StreamableConstant candidate{constant, uint64_t(getByteSize(constant.getType())), UINT64_MAX};
       bool isIndexed = false;
       if (candidate.bytes >= kLeastStreamed && !constant->hasAttr(kDeviceAttr) &&
           isReadOn(constant, device, homes, places, candidate.place, isIndexed))
@@ -66,15 +66,16 @@ struct StreamConstants : gantry::impl::StreamConstantsPassBase<StreamConstants> 
   }
 
   /// Streams about `wanted` bytes of the candidates; gives how many it was.
-  static uint64_t take(SmallVectorImpl<Candidate> &candidates, uint64_t wanted, DeviceAttr device,
-                       const Homes &homes) {
-    llvm::stable_sort(candidates,
-                      [](const Candidate &a, const Candidate &b) { return a.place < b.place; });
+  static uint64_t take(SmallVectorImpl<StreamableConstant> &candidates, uint64_t wanted,
+                       DeviceAttr device, const Homes &homes) {
+    llvm::stable_sort(candidates, [](const StreamableConstant &a, const StreamableConstant &b) {
+      return a.place < b.place;
+    });
     double all = 0, passed = 0;
-    for (const Candidate &candidate : candidates)
+    for (const StreamableConstant &candidate : candidates)
       all += candidate.bytes;
     uint64_t taken = 0;
-    for (const Candidate &candidate : candidates) {
+    for (const StreamableConstant &candidate : candidates) {
       // As far along in what is taken as in what there is.
       passed += candidate.bytes;
       if (double(wanted) * passed / all - double(taken) < candidate.bytes / 2.)

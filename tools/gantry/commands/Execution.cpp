@@ -363,8 +363,8 @@ Expected<Prepared> Prepared::from(const Options &given) {
 }
 
 /// Integers may decide shapes; then they are compile-time values (spec G2).
-static std::vector<Candidate> candidatesOf(const GivenArrays &inputs) {
-  std::vector<Candidate> candidates;
+static std::vector<ShapeInput> candidatesOf(const GivenArrays &inputs) {
+  std::vector<ShapeInput> candidates;
   for (const GivenArray &input : inputs)
     if (!input.name.empty() && !arrays::isFloat(input.array.element))
       candidates.push_back({input.name, input.array.view()});

@@ -44,7 +44,7 @@ struct Blocks : PixelBlocks {
 
   Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers)
       : PixelBlocks(b, convolution, Cut(convolution, usesAMX(convolution, registers)),
-                    Piece(convolution, registers, registersOf(convolution.form.panel))),
+                    PixelRegisters(convolution, registers, registersOf(convolution.form.panel))),
         amx(usesAMX(convolution, registers)), strip(b, convolution) {}
 
   void emit();
@@ -106,7 +106,7 @@ void Blocks::emit() {
   }
   auto pixelsOf = [&](int64_t chunk) {
     auto first = [&](int64_t i) { return cut.firstPixel(i * cut.blocks / cut.chunks); };
-    return Strip::Range(first(chunk), first(chunk + 1));
+    return Strip::PixelRange(first(chunk), first(chunk + 1));
   };
   if (!convolution.hasBorder() ||
       !strip.make(cut.chunks, cut.parts, cut.panels * cut.bands.size(), pixelsOf))

@@ -109,7 +109,7 @@ static Between lookBackFrom(ConvOp second) {
 
 namespace {
 /// Convolutions that one kernel may compute row by row; the first or the last may be missing.
-struct Candidate {
+struct ChainCandidate {
   ConvOp expand, depthwise, project;
   SmallVector<Operation *> byRows; ///< all that is not there as a whole then
 
@@ -125,16 +125,16 @@ struct Chooser {
 
   Chooser(const TargetMap &targets, bool all) : targets(targets), all(all) {}
 
-  std::optional<Candidate> choose(ConvOp depthwise) {
+  std::optional<ChainCandidate> choose(ConvOp depthwise) {
     Between front = lookBackFrom(depthwise);
     const bool expands = front.first && isOfPixels(front.first) && !taken.contains(front.first);
     auto behind = projectOf.find(depthwise);
     const bool projects = behind != projectOf.end();
-    std::optional<Candidate> best;
+    std::optional<ChainCandidate> best;
     for (auto [takesFront, takesBack] : {std::pair(true, true), {false, true}, {true, false}}) {
       if ((takesFront && !expands) || (takesBack && !projects))
         continue;
-      Candidate made{{}, depthwise, {}, {}};
+      ChainCandidate made{{}, depthwise, {}, {}};
       auto add = [&](const Between &between) {
         made.byRows.push_back(between.first);
         llvm::append_range(made.byRows, between.ops);
@@ -145,7 +145,7 @@ struct Chooser {
         made.project = behind->second.first, add(behind->second.second);
       estimate(made);
       const bool isWanted = made.worth > 0 || (all && made.saved > 0);
-      auto rank = [&](const Candidate &each) {
+      auto rank = [&](const ChainCandidate &each) {
         return all ? std::pair(double(each.saved), each.worth) : std::pair(each.worth, 0.);
       };
       if (isWanted && (!best || rank(made) > rank(*best)))
@@ -158,7 +158,7 @@ struct Chooser {
     return best;
   }
 
-  void estimate(Candidate &made) const {
+  void estimate(ChainCandidate &made) const {
     // What is not larger stays in the second cache between two kernels as well.
     constexpr int64_t cacheBytes = 1 << 20, elementBytes = sizeof(float);
     const uint32_t device = targets.deviceNumberOf(made.depthwise);
@@ -203,7 +203,7 @@ struct ChainConvolutions : gantry::impl::ChainConvolutionsPassBase<ChainConvolut
       });
       func.walk([&](ConvOp conv) {
         if (isDepthwise(conv) && targets.isOnlyOf(conv, kCPUTarget, DeviceType::CPU))
-          if (std::optional<Candidate> chain = chooser.choose(conv))
+          if (std::optional<ChainCandidate> chain = chooser.choose(conv))
             for (Operation *op : chain->byRows)
               op->setAttr(kByRowsAttr, UnitAttr::get(&getContext()));
       });

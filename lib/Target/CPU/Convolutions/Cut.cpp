@@ -161,7 +161,8 @@ static int64_t besideAccumulators(int64_t vectors, const Convolution &convolutio
   return convolution.isBytes() ? cpu::registersOfBytes(vectors, registers) : vectors + 1;
 }
 
-Piece::Piece(const Convolution &convolution, const Registers &registers, int64_t panelRegisters) {
+PixelRegisters::PixelRegisters(const Convolution &convolution, const Registers &registers,
+                               int64_t panelRegisters) {
   const int64_t lanes = registers.bytes / int64_t(sizeof(float));
   // Of shorter registers several are one of the panel's, one of which is computed at a time.
   columns = lanes >= kPanelLanes ? panelRegisters * kPanelLanes : kPanelLanes;

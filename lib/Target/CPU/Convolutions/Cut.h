@@ -29,13 +29,14 @@ private:
 };
 
 /// What of a block is in registers at a time.
-struct Piece {
+struct PixelRegisters {
   int64_t columns; ///< of a panel
   int64_t pixels;  ///< at most
   bool isTight;    ///< leaves no registers for what a next step begins with
 
   /// Of so many registers of a panel.
-  Piece(const Convolution &convolution, const Registers &registers, int64_t panelRegisters);
+  PixelRegisters(const Convolution &convolution, const Registers &registers,
+                 int64_t panelRegisters);
 };
 
 /// Registers of a panel, or of a wide one those that are computed at a time.

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace gantry;
 
 PixelBlocks::PixelBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution, Cut cut,
-                         Piece piece)
+                         PixelRegisters piece)
     : b(b), convolution(convolution), form(convolution.form), index{b}, cut(std::move(cut)),
       piece(piece), image(flattenFactors(b, convolution, convolution.image)),
       filter(flattenFactors(b, convolution, convolution.filter)), epilogue(b, convolution) {}

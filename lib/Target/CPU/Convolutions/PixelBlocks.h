@@ -9,7 +9,8 @@ namespace gantry {
 
 class PixelBlocks {
 protected:
-  PixelBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution, Cut cut, Piece piece);
+  PixelBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution, Cut cut,
+              PixelRegisters piece);
 
   //===--- Items ------------------------------------------------------------===//
 
@@ -55,7 +56,7 @@ protected:
   const PackedConvolution &form;
   IndexBuilder index;
   Cut cut;
-  Piece piece;
+  PixelRegisters piece;
   mlir::Value image, filter; ///< flat
   mlir::Value kept; ///< the accumulators of a block on the stack, where what follows reads them
   Epilogue epilogue;

@@ -168,7 +168,7 @@ struct Rows : PixelBlocks {
       : PixelBlocks(
             b, convolution,
             Cut(convolution, convolution.pixels() / convolution.form.out.back(), rows.blocks),
-            Piece(convolution, registers, rows.registers)),
+            PixelRegisters(convolution, registers, rows.registers)),
         rows(rows), kinds(cutRow(convolution, rows.blocks)), last(form.spatial() - 1) {}
 
   void emit();

@@ -32,7 +32,7 @@ int64_t Strip::pixelsOfSlice() const {
   return count;
 }
 
-Strip::Range Strip::slicesOf(Range pixels) const {
+Strip::PixelRange Strip::slicesOf(PixelRange pixels) const {
   const PackedConvolution &form = convolution.form;
   const int64_t ofImage = convolution.pixels() / form.batch, ofRow = ofImage / form.out[0];
   auto start = [&](int64_t pixel) {
@@ -43,14 +43,14 @@ Strip::Range Strip::slicesOf(Range pixels) const {
 }
 
 bool Strip::make(int64_t items, int64_t parts, int64_t bands,
-                 function_ref<Range(int64_t)> pixelsOf) {
+                 function_ref<PixelRange(int64_t)> pixelsOf) {
   // What buffers on the stack may take together, but for other small ones.
   constexpr int64_t mostBytes = 112 << 10;
   // Elements that are copied while a pixel's place in the window is looked up.
   constexpr int64_t copiesOfPlace = 8;
   int64_t most = 0, copied = 0;
   for (int64_t i = 0; i < items; ++i) {
-    Range slices = slicesOf(pixelsOf(i));
+    PixelRange slices = slicesOf(pixelsOf(i));
     most = std::max(most, slices.second - slices.first);
     copied += slices.second - slices.first;
   }

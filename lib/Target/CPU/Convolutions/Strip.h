@@ -16,12 +16,12 @@ public:
   /// Pixels along a spatial dimension.
   int64_t size(unsigned dim) const;
 
-  using Range = std::pair<int64_t, int64_t>;
+  using PixelRange = std::pair<int64_t, int64_t>;
   /// Whether it fits on the stack and costs less than it saves: for `items` ranges of pixels, each
   /// copied once for each of `parts`, all of which pass `bands` of the columns. Makes the buffer if
   /// so.
   bool make(int64_t items, int64_t parts, int64_t bands,
-            llvm::function_ref<Range(int64_t)> pixelsOf);
+            llvm::function_ref<PixelRange(int64_t)> pixelsOf);
 
   /// Its elements, one after the other; null unless made.
   mlir::Value elements() const { return buffer; }
@@ -34,7 +34,7 @@ public:
 private:
   int64_t pixelsOfSlice() const;
   /// Slices that some pixels read, by their numbers.
-  Range slicesOf(Range pixels) const;
+  PixelRange slicesOf(PixelRange pixels) const;
   mlir::Value firstSliceOf(mlir::Value pixel) const;
   void fillDim(unsigned dim, mlir::Value imageRow, mlir::Value to);
   void clearRun(mlir::Value to, int64_t length);

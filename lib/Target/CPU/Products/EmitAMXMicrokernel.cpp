@@ -60,7 +60,7 @@ void gantry::cpu::releaseAMX(llvm::IRBuilder<> &b) {
 
 namespace {
 /// Some columns of a tile, in matrices of 16.
-struct Piece {
+struct AMXBlock {
   int64_t column, amxTiles;
 };
 
@@ -82,7 +82,7 @@ public:
     ownRows = buffer(amxTilesOfRows * kAMXRows * kRowBytes);
     ownPanel = buffer(kAMXGroups * kMostAccumulatorsOfTwo * kRowBytes);
     // A piece after the other; the first one asks for what comes next.
-    for (const Piece &piece : pieces())
+    for (const AMXBlock &piece : pieces())
       emitPiece(piece, piece.column == 0 ? tile.ahead : 0);
     b.CreateRetVoid();
   }
@@ -105,11 +105,11 @@ private:
     return b.CreateConstGEP1_64(b.getInt8Ty(), place, uint64_t(bytes));
   }
 
-  llvm::SmallVector<Piece> pieces() const {
+  llvm::SmallVector<AMXBlock> pieces() const {
     const int64_t all = tile.width / kColumnUnit;
     const int64_t most = amxTilesOfRows == 1 ? kLeftOfOne : kMostAccumulatorsOfTwo / amxTilesOfRows;
     const int64_t count = llvm::divideCeil(all, most);
-    llvm::SmallVector<Piece> pieces;
+    llvm::SmallVector<AMXBlock> pieces;
     for (int64_t i = 0; i < count; ++i)
       pieces.push_back({all * i / count * kColumnUnit, all * (i + 1) / count - all * i / count});
     return pieces;
@@ -164,7 +164,7 @@ private:
 
   //===--- A piece ---------------------------------------------------------------------------===//
 
-  void forAccumulators(const Piece &piece, llvm::function_ref<void(int64_t, Value *)> body) {
+  void forAccumulators(const AMXBlock &piece, llvm::function_ref<void(int64_t, Value *)> body) {
     for (int64_t r = 0; r < amxTilesOfRows; ++r)
       for (int64_t c = 0; c < piece.amxTiles; ++c)
         body(r * piece.amxTiles + c,
@@ -172,7 +172,7 @@ private:
                    (firstRow(r) * tile.width + piece.column + c * kColumnUnit) * kUnitBytes));
   }
 
-  void emitPiece(const Piece &piece, int64_t lines) {
+  void emitPiece(const AMXBlock &piece, int64_t lines) {
     Value *stride = b.getInt64(panelBytes());
     choose(
         b.CreateICmpNE(argument(Microkernel::accumulate), b.getInt64(0)),
@@ -200,14 +200,14 @@ private:
     });
   }
 
-  Value *panelAt(const Piece &piece, Value *step) {
+  Value *panelAt(const AMXBlock &piece, Value *step) {
     Value *bytes = b.CreateMul(step, b.getInt64(kAMXGroups * panelBytes()));
     return after(after(pointer(Microkernel::panel), bytes), piece.column * kUnitBytes);
   }
 
   /// One step of all sums. What is left of the registers holds all of the left side and, one after
   /// the other, the matrices of the panel; or one of each.
-  void multiply(const Piece &piece, llvm::function_ref<Value *(int64_t)> rows, Value *rowStride,
+  void multiply(const AMXBlock &piece, llvm::function_ref<Value *(int64_t)> rows, Value *rowStride,
                 Value *panel, Value *panelStride) {
     const int64_t own = amxTilesOfRows * piece.amxTiles;
     const int64_t left = amxTilesOfRows == 1 ? kLeftOfOne : own;
@@ -246,7 +246,7 @@ private:
 
   //===--- The last terms --------------------------------------------------------------------===//
 
-  void multiplyRest(const Piece &piece) {
+  void multiplyRest(const AMXBlock &piece) {
     copyRows();
     copyPanel(piece);
     multiply(
@@ -275,7 +275,7 @@ private:
   }
 
   /// Groups that the panel does not have are zeros.
-  void copyPanel(const Piece &piece) {
+  void copyPanel(const AMXBlock &piece) {
     auto *vector = llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(kColumnUnit));
     Value *groups = b.CreateUDiv(b.CreateAdd(rest, b.getInt64(group - 1)), b.getInt64(group));
     Value *panel = panelAt(piece, steps);

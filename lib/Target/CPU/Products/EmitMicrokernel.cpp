@@ -1,6 +1,7 @@
-// A tile is cut into pieces whose accumulators fit the registers: all of it with AVX-512, some rows
-// of some columns with fewer or shorter registers. A piece is a loop over the terms that carries
-// its accumulators as values; LLVM has nothing to decide but the order of instructions.
+// A tile is cut into register blocks whose accumulators fit the registers: all of it with AVX-512,
+// some rows of some columns with fewer or shorter registers. Such a register block is a loop over K
+// that carries its accumulators as values; LLVM has nothing to decide but the order of
+// instructions.
 
 #include "EmitMicrokernel.h"
 
@@ -63,7 +64,7 @@ std::optional<Microkernel> Microkernel::of(llvm::StringRef symbol) {
 
 namespace {
 /// Some rows and vectors of a tile.
-struct Piece {
+struct RegisterBlock {
   int64_t row, rows;
   int64_t column, vectors; ///< from a column on
 };
@@ -94,7 +95,7 @@ public:
     b.SetInsertPoint(block("entry"));
     // A piece after the other; the first one asks for what comes next.
     bool isFirst = true;
-    for (const Piece &piece : pieces()) {
+    for (const RegisterBlock &piece : pieces()) {
       emitPiece(piece, isFirst ? tile.ahead : 0);
       isFirst = false;
     }
@@ -120,7 +121,7 @@ private:
     return rows * vectors + held <= registers.count;
   }
 
-  llvm::SmallVector<Piece> pieces() const {
+  llvm::SmallVector<RegisterBlock> pieces() const {
     int64_t all = tile.width / lanes, vectors = all;
     // As many rows as columns would load least; 5 rows and more hide what a step takes to finish.
     while (vectors > 1 && !fits(std::min<int64_t>(tile.rows, 5), vectors))
@@ -131,7 +132,7 @@ private:
     int64_t cuts = llvm::divideCeil(tile.rows, mostRows(tile.width));
     while (!fits(llvm::divideCeil(tile.rows, cuts), vectors))
       ++cuts;
-    llvm::SmallVector<Piece> pieces;
+    llvm::SmallVector<RegisterBlock> pieces;
     for (int64_t cut = 0; cut < cuts; ++cut)
       for (int64_t first = 0; first < all; first += vectors) {
         int64_t from = tile.rows * cut / cuts, to = tile.rows * (cut + 1) / cuts;
@@ -152,7 +153,7 @@ private:
   }
 
   /// Where the accumulators of a piece are, row by row.
-  Values places(const Piece &piece) {
+  Values places(const RegisterBlock &piece) {
     const int64_t stride = tile.storesIntoResult() ? tile.stride : tile.width;
     Values places;
     for (int64_t r = 0; r < piece.rows; ++r)
@@ -233,7 +234,7 @@ private:
   }
 
   /// One more group of K of each sum; `live` says how many of them there are, null: all.
-  void step(const Piece &piece, llvm::Value *left, llvm::Value *panel, int64_t index,
+  void step(const RegisterBlock &piece, llvm::Value *left, llvm::Value *panel, int64_t index,
             llvm::Value *live, Values &accumulators) {
     llvm::SmallVector<Values, 4> columns;
     for (int64_t v = 0; v < piece.vectors; ++v)
@@ -267,8 +268,8 @@ private:
   }
 
   /// for (; group < end; group += atOnce), from `first` on; leaves the sums behind it.
-  void loop(const Piece &piece, llvm::Value *first, llvm::Value *end, int64_t atOnce, int64_t lines,
-            llvm::Value *live, Values &accumulators) {
+  void loop(const RegisterBlock &piece, llvm::Value *first, llvm::Value *end, int64_t atOnce,
+            int64_t lines, llvm::Value *live, Values &accumulators) {
     llvm::BasicBlock *from = b.GetInsertBlock(), *body = block("terms"), *after = block("after");
     b.CreateCondBr(b.CreateICmpULT(first, end), body, after);
     b.SetInsertPoint(body);
@@ -303,7 +304,7 @@ private:
     }
   }
 
-  void emitPiece(const Piece &piece, int64_t lines) {
+  void emitPiece(const RegisterBlock &piece, int64_t lines) {
     Values places = this->places(piece), accumulators = start(places);
     llvm::Value *sizeK = argument(Microkernel::sizeK), *full = sizeK;
     if (group > 1)
@@ -320,7 +321,7 @@ private:
     store(piece, places, accumulators);
   }
 
-  void store(const Piece &piece, const Values &places, const Values &accumulators) {
+  void store(const RegisterBlock &piece, const Values &places, const Values &accumulators) {
     for (auto [i, place, sum] : llvm::enumerate(places, accumulators)) {
       int64_t column = piece.column + int64_t(i) % piece.vectors * lanes;
       if (!tile.storesIntoResult())

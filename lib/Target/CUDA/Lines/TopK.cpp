@@ -30,12 +30,12 @@ static constexpr int64_t kScratchBlocks = 256;
 
 namespace {
 /// How a row is gone through.
-struct Way {
+struct SortPlan {
   int64_t entries; ///< sorted at once, a power of two
   bool isByTiles;  ///< entries of a tile, and as many kept
   bool isInScratch;
 
-  Way(int64_t length, int64_t k) {
+  SortPlan(int64_t length, int64_t k) {
     entries = llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(2, length)));
     isByTiles = entries > kMostSorted && k <= kMostSorted / 2;
     isInScratch = entries > kMostSorted && !isByTiles;
@@ -54,7 +54,7 @@ struct Selection {
   Emitter e{op.getLoc(), launch.builder()};
   Lines lines{shapeOf(op.getInput()), unsigned(op.getAxis())};
   int64_t k = int64_t(op.getK());
-  Way way{lines.length, k};
+  SortPlan way{lines.length, k};
   Value input = bufferOf(launch, op.getInput());
   Type element = cast<MemRefType>(input.getType()).getElementType();
   Type number = e.getIntegerType(lines.length >> 30 ? 64 : 32); ///< of indices
@@ -207,7 +207,7 @@ struct Selection {
 } // namespace
 
 int64_t gantry::gpu::threadsOf(TopKOp op) {
-  return threadsFor(Way(shapeOf(op.getInput())[op.getAxis()], int64_t(op.getK())).entries / 2);
+  return threadsFor(SortPlan(shapeOf(op.getInput())[op.getAxis()], int64_t(op.getK())).entries / 2);
 }
 
 void gantry::gpu::emit(TopKOp op, Launch &launch) {

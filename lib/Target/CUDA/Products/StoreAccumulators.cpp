@@ -152,11 +152,11 @@ SmallVector<Value> StoreAccumulators::computeWhere(Value condition, const Place 
 /// its way at the same time, too.
 void StoreAccumulators::store(ArrayRef<Run> runs) {
   provideInputs();
-  struct Piece {
+  struct PendingStore {
     Value isInside, place;
     SmallVector<Value> values;
   };
-  SmallVector<Piece> pieces;
+  SmallVector<PendingStore> pieces;
   const int64_t rows = product.count(product.rows);
   auto add = [&](Value inTile, Value column, ArrayRef<Value> accumulators) {
     Value row = addIndex(b, firstRow, inTile), condition = isInside(row, column);
@@ -176,7 +176,7 @@ void StoreAccumulators::store(ArrayRef<Run> runs) {
       add(row, addIndex(b, column, indexConstant(b, int64_t(j))), next);
   }
   Value line = kept ? kept : flat(b, kernel.launch().result(output.result));
-  for (const Piece &piece : pieces) {
+  for (const PendingStore &piece : pieces) {
     auto write = [&] {
       for (auto [i, value] : llvm::enumerate(piece.values))
         memref::StoreOp::create(b, value, line,

@@ -99,7 +99,7 @@ void Rows::readAhead(KernelEmitter &kernel, Share &share) {
     if (isLate)
       late.insert_range(op.getResults());
   }
-  share.forEach({}, [&](const Share::Piece &piece, ValueRange) -> SmallVector<Value> {
+  share.forEach({}, [&](const Share::LanePiece &piece, ValueRange) -> SmallVector<Value> {
     for (const Indices &own : piece.at)
       kernel.elements().prepare(tensor, placeOf(own), late);
     return {};
@@ -107,7 +107,7 @@ void Rows::readAhead(KernelEmitter &kernel, Share &share) {
 }
 
 /// All reads come before all writes, which may be to the same memory.
-void Rows::writePiece(KernelEmitter &kernel, const Share::Piece &piece, Write write) {
+void Rows::writePiece(KernelEmitter &kernel, const Share::LanePiece &piece, Write write) {
   SmallVector<std::pair<Indices, Value>> computed;
   for (const Indices &own : piece.at) {
     Indices place = placeOf(own);
@@ -120,7 +120,7 @@ void Rows::writePiece(KernelEmitter &kernel, const Share::Piece &piece, Write wr
 void Rows::writeElements(KernelEmitter &kernel, const Team &team, Share &share, Write write) {
   ImplicitLocOpBuilder &b = kernel.builder();
   auto writeAll = [&](Share &own) {
-    own.forEach({}, [&](const Share::Piece &piece, ValueRange) -> SmallVector<Value> {
+    own.forEach({}, [&](const Share::LanePiece &piece, ValueRange) -> SmallVector<Value> {
       if (piece.isThere)
         kernel.onlyIf(piece.isThere, [&] { writePiece(kernel, piece, write); });
       else
@@ -129,7 +129,7 @@ void Rows::writeElements(KernelEmitter &kernel, const Team &team, Share &share, 
     });
   };
   if (ShapedType::getNumElements(innerSizes) == 1) {
-    Share::Piece only;
+    Share::LanePiece only;
     only.at.push_back(Indices(innerSizes.size(), indexConstant(b, 0)));
     Value isFirst =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, team.lane, indexConstant(b, 0));

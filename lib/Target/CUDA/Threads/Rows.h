@@ -43,7 +43,7 @@ private:
   Indices placeOf(const Indices &inner) const;
   void keep(KernelEmitter &kernel, const Kept &kept, const Team &team, Share &share);
   void writeElements(KernelEmitter &kernel, const Team &team, Share &share, Write write);
-  void writePiece(KernelEmitter &kernel, const Share::Piece &piece, Write write);
+  void writePiece(KernelEmitter &kernel, const Share::LanePiece &piece, Write write);
 
   Value tensor;
   llvm::SmallVector<mlir::linalg::GenericOp> ops;

@@ -27,13 +27,13 @@ Share::Share(KernelEmitter &kernel, const Team &team, ArrayRef<int64_t> sizes, i
     known.push_back(make(indexConstant(kernel.builder(), round)));
 }
 
-Share::Piece Share::make(Value round) {
+Share::LanePiece Share::make(Value round) {
   ImplicitLocOpBuilder &b = kernel.builder();
   std::optional<int64_t> known = getConstantIntValue(round);
   Value number = team.lanes == 1 ? round
                  : known         ? addIndex(b, team.lane, indexConstant(b, *known * team.lanes))
                                  : addIndex(b, mulIndex(b, round, team.lanes), team.lane);
-  Piece own;
+  LanePiece own;
   if (known && (*known + 1) * team.lanes > pieces) {
     own.isThere =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, indexConstant(b, pieces));
@@ -60,7 +60,7 @@ Share::Piece Share::make(Value round) {
 SmallVector<Value> Share::forEach(ValueRange first, Body body) {
   SmallVector<Value> values(first);
   if (isUnrolled) {
-    for (const Piece &own : known)
+    for (const LanePiece &own : known)
       values = body(own, values);
     return values;
   }
@@ -203,7 +203,7 @@ SmallVector<Value> gantry::gpu::addUp(KernelEmitter &kernel, linalg::GenericOp o
   Value neutral = joiner.neutral(b);
   if (neutral && team.lanes > 1)
     first = {neutral};
-  Partial sum = share.forEach(first, [&](const Share::Piece &piece, ValueRange soFar) {
+  Partial sum = share.forEach(first, [&](const Share::LanePiece &piece, ValueRange soFar) {
     Partial next(soFar);
     for (const Indices &at : piece.at) {
       Indices all(loops.begin(), loops.end());

@@ -22,17 +22,17 @@ public:
   Share(KernelEmitter &kernel, const Team &team, llvm::ArrayRef<int64_t> sizes, int64_t piece,
         bool isUnrolled);
 
-  struct Piece {
+  struct LanePiece {
     llvm::SmallVector<Indices> at; ///< of its elements, one index for each of the sizes
     Value isThere;                 ///< null when it always is; else indices are in bounds anyway
   };
 
   /// Emits a body for each of the lane's pieces. It has values to go on with and gives the next.
-  using Body = llvm::function_ref<llvm::SmallVector<Value>(const Piece &, ValueRange)>;
+  using Body = llvm::function_ref<llvm::SmallVector<Value>(const LanePiece &, ValueRange)>;
   llvm::SmallVector<Value> forEach(ValueRange first, Body body);
 
 private:
-  Piece make(Value round);
+  LanePiece make(Value round);
   llvm::SmallVector<Value> rounds(int64_t begin, int64_t end, int64_t together, ValueRange first,
                                   Body body);
 
@@ -41,7 +41,7 @@ private:
   llvm::SmallVector<int64_t> sizes;
   int64_t piece, pieces, wholeRounds;
   bool isUnrolled;
-  std::vector<Piece> known;
+  std::vector<LanePiece> known;
 };
 
 /// The results of a reduction at its parallel `loops` (null where it reduces), in every lane of the
