@@ -8,7 +8,7 @@
 // holds one value on the one way and another on the other is good for neither. A loop's first list
 // begins with what was there before or with what its second list left; since commands write values
 // without regard to what was there, one round tells all that any number of rounds can leave.
-#include "gantry/Judge/Program.h"
+#include "gantry/Judge/QueueProgram.h"
 
 #include "Contents.h"
 
@@ -32,7 +32,7 @@ Content meet(const Content &a, const Content &b) {
 
 class Walk {
 public:
-  explicit Walk(const Program &program);
+  explicit Walk(const QueueProgram &program);
 
   std::optional<Fault> run();
 
@@ -46,7 +46,7 @@ private:
     std::vector<uint64_t> known; ///< by queue: what is over when it is set
   };
 
-  const Program &program;
+  const QueueProgram &program;
   std::optional<Fault> fault;
   /// Of each branch or loop, where its second list begins and where it ends.
   std::vector<std::pair<uint32_t, uint32_t>> lists;
@@ -91,7 +91,7 @@ private:
   void meetWith(const std::vector<Placed> &others);
 };
 
-Walk::Walk(const Program &program) : program(program), lists(program.steps.size()) {
+Walk::Walk(const QueueProgram &program) : program(program), lists(program.steps.size()) {
   measure();
   matchLists();
   for (uint32_t i = 0; i < program.buffers.size(); ++i) {
@@ -420,6 +420,6 @@ void Walk::meetWith(const std::vector<Placed> &others) {
 
 } // namespace
 
-std::optional<Fault> findFault(const Program &program) { return Walk(program).run(); }
+std::optional<Fault> findFault(const QueueProgram &program) { return Walk(program).run(); }
 
 } // namespace gantry::judge

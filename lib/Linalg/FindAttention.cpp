@@ -1,4 +1,4 @@
-#include "gantry/Linalg/Attention.h"
+#include "gantry/Linalg/AttentionForm.h"
 
 #include "gantry/Linalg/Emitter.h"
 

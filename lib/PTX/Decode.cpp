@@ -581,7 +581,7 @@ Status Decoder::run(const Function &kernel) {
   return failure;
 }
 
-static void findStraightRuns(Program &program) {
+static void findStraightRuns(KernelProgram &program) {
   program.straight.resize(program.ops.size());
   uint32_t run = 0;
   for (size_t i = program.ops.size(); i-- > 0;) {
@@ -591,8 +591,9 @@ static void findStraightRuns(Program &program) {
   }
 }
 
-Expected<std::unique_ptr<Program>> gantry::ptx::decode(const Image &image, const Function &kernel) {
-  auto program = std::make_unique<Program>();
+Expected<std::unique_ptr<KernelProgram>> gantry::ptx::decode(const Image &image,
+                                                             const Function &kernel) {
+  auto program = std::make_unique<KernelProgram>();
   Decoder decoder(image, *program);
   GANTRY_RETURN_IF_ERROR(decoder.run(kernel));
   findUndefined(*program);

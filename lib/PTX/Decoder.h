@@ -6,7 +6,7 @@
 #pragma once
 
 #include "Compute.h"
-#include "Program.h"
+#include "KernelProgram.h"
 
 #include <map>
 #include <optional>
@@ -51,7 +51,7 @@ private:
 
 class Decoder {
 public:
-  Decoder(const Image &image, Program &program)
+  Decoder(const Image &image, KernelProgram &program)
       : image(image), module(image.module()), program(program) {}
   Status run(const Function &kernel);
 
@@ -168,7 +168,7 @@ private:
 
   const Image &image;
   const Module &module;
-  Program &program;
+  KernelProgram &program;
   const Instruction *current = nullptr;
   Opcode opcode{""};
   Frame *frame = nullptr;

@@ -1,5 +1,5 @@
 // A module's variables get memory, its kernels are decoded when they are asked for.
-#include "Program.h"
+#include "KernelProgram.h"
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Names.h"
@@ -98,7 +98,7 @@ std::vector<std::string> Image::kernelNames() const {
   return names;
 }
 
-Expected<const Program *> Image::program(std::string_view name) {
+Expected<const KernelProgram *> Image::program(std::string_view name) {
   if (auto found = programs.find(name); found != programs.end())
     return found->second.get();
   std::lock_guard lock(code->mutex);
@@ -117,7 +117,7 @@ Expected<const Program *> Image::program(std::string_view name) {
   auto made = decode(*this, *function);
   if (!made)
     return made.status();
-  const Program *program = made->get();
+  const KernelProgram *program = made->get();
   auto &home = program->hasAddresses ? programs : code->programs;
   home.emplace(std::string(name), made.take());
   return program;

@@ -69,9 +69,9 @@ Runner::Runner(const LaunchState &state)
 
 /// What stays the same for the whole launch.
 void Runner::setUpRegisters(char *registers) {
-  for (const Program::Constant &constant : program.constants)
+  for (const KernelProgram::Constant &constant : program.constants)
     broadcast(registers, constant.slot, constant.value);
-  for (const Program::ParameterUse &use : program.parameters) {
+  for (const KernelProgram::ParameterUse &use : program.parameters) {
     uint64_t value = 0;
     std::memcpy(&value, state.arguments.data() + use.offset, use.width);
     if (use.isSigned && use.width < 8 && value >> (8 * use.width - 1))
@@ -79,7 +79,7 @@ void Runner::setUpRegisters(char *registers) {
     broadcast(registers, use.slot, value);
   }
   const Launch &launch = state.launch;
-  for (const Program::SpecialUse &use : program.specials) {
+  for (const KernelProgram::SpecialUse &use : program.specials) {
     uint64_t value = 0;
     switch (use.special) {
     case Special::ntidX:
@@ -160,7 +160,7 @@ void Runner::startWarp(Warp &warp) {
   if (checkAll && !program.watches.empty())
     warp.written.assign(program.registers.size(), 0);
   std::memset(warp.pcs, 0, sizeof warp.pcs);
-  for (const Program::SpecialUse &use : program.specials) {
+  for (const KernelProgram::SpecialUse &use : program.specials) {
     char *at = warp.registers + use.slot.offset;
     switch (use.special) {
     case Special::tidX:
@@ -507,7 +507,7 @@ void Runner::watchRegisters(Warp &warp, const Op &op, uint32_t mask, uint32_t ex
   const WatchedOp &watch = program.watches[op.watched];
   uint32_t undefined = 0;
   for (uint32_t reg : watch.reads) {
-    const Program::RegisterUse &use = program.registers[reg];
+    const KernelProgram::RegisterUse &use = program.registers[reg];
     // A guard is read by all, other operands by lanes that run; what is chosen between is not
     // asked.
     uint32_t missing = (use.slot.offset == op.guard ? mask : exec) & ~warp.written[reg];

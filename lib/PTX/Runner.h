@@ -7,7 +7,7 @@
 #pragma once
 
 #include "Compute.h"
-#include "Program.h"
+#include "KernelProgram.h"
 #include "Shadow.h"
 
 #include "gantry/PTX/Machine.h"
@@ -22,7 +22,7 @@ namespace gantry::ptx {
 
 /// What all runners of a launch share.
 struct LaunchState {
-  const Program &program;
+  const KernelProgram &program;
   const Launch &launch;
   Image &image;
   uint64_t epoch = 0; ///< of global memory
@@ -217,7 +217,7 @@ private:
   void writeLane(Warp &warp, Slot to, unsigned lane, uint64_t value);
 
   const LaunchState &state;
-  const Program &program;
+  const KernelProgram &program;
   const ComputeTable &compute;
   Checks checks;
   bool checkMemory, checkAll;

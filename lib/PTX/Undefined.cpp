@@ -34,7 +34,7 @@ void slotsOfMatrices(const MatrixDetail &detail, OpKind kind, Read read, Write w
 
 /// Calls `read` and `write` with the slots of an op.
 template <class Read, class Write>
-void slotsOf(const Program &program, const Op &op, Read read, Write write) {
+void slotsOf(const KernelProgram &program, const Op &op, Read read, Write write) {
   read(op.guard);
   switch (op.kind) {
   case OpKind::load:
@@ -112,7 +112,7 @@ using Bits = std::vector<uint64_t>;
 
 class Analysis {
 public:
-  explicit Analysis(Program &program) : program(program) {
+  explicit Analysis(KernelProgram &program) : program(program) {
     for (size_t i = 0; i < program.registers.size(); ++i)
       indexOf.push_back({program.registers[i].slot.offset, uint32_t(i)});
     std::sort(indexOf.begin(), indexOf.end());
@@ -275,7 +275,7 @@ private:
     }
   }
 
-  Program &program;
+  KernelProgram &program;
   std::vector<std::pair<uint32_t, uint32_t>> indexOf;
   size_t words = 0;
   std::vector<uint32_t> starts, blockOf;
@@ -284,4 +284,4 @@ private:
 
 } // namespace
 
-void gantry::ptx::findUndefined(Program &program) { Analysis(program).run(); }
+void gantry::ptx::findUndefined(KernelProgram &program) { Analysis(program).run(); }

@@ -1,11 +1,11 @@
 // Finds reads of registers that may not have been written (Undefined.cpp).
 #pragma once
 
-#include "Program.h"
+#include "KernelProgram.h"
 
 namespace gantry::ptx {
 
-/// Sets Op::watched and Program::watches.
-void findUndefined(Program &program);
+/// Sets Op::watched and KernelProgram::watches.
+void findUndefined(KernelProgram &program);
 
 } // namespace gantry::ptx

@@ -6,7 +6,7 @@
 #include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Formats/Values.h"
 #include "gantry/Plan/MatrixProduct.h"
-#include "gantry/Support/Program.h"
+#include "gantry/Support/ExternalProgram.h"
 #include "gantry/Target/CPU/CPUTarget.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 #include "gantry/Target/CUDA/Libraries.h"

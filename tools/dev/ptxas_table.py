@@ -26,7 +26,7 @@ COLUMNS = ("model", "arch", "kernels", "registers", "shared", "spilling", "bytes
 
 
 def find_ptxas():
-    """As the compiler does (gantry/Support/Program.h)."""
+    """As the compiler does (gantry/Support/ExternalProgram.h)."""
     given = os.environ.get("GANTRY_PTXAS")
     folders = [os.environ.get("PATH", "")]
     if "CUDA_HOME" in os.environ:

@@ -4,8 +4,8 @@
 #include "Reduce.h"
 
 #include "gantry/Pipeline/Pipeline.h"
+#include "gantry/Support/ExternalProgram.h"
 #include "gantry/Support/File.h"
-#include "gantry/Support/Program.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"

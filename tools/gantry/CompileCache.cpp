@@ -3,10 +3,10 @@
 #include "gantry/Drivers/CPUFeatures.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Environment.h"
+#include "gantry/Support/ExternalProgram.h"
 #include "gantry/Support/File.h"
 #include "gantry/Support/Hash.h"
 #include "gantry/Support/JSONWriter.h"
-#include "gantry/Support/Program.h"
 #include "gantry/Support/Version.h"
 
 #include <algorithm>

@@ -22,7 +22,7 @@
 
 namespace gantry::ptx {
 
-class Program;
+class KernelProgram;
 
 struct Parameter {
   std::string name;
@@ -54,7 +54,8 @@ private:
   friend class Image;
   const Module source;
   std::mutex mutex;
-  std::map<std::string, std::unique_ptr<Program>, std::less<>> programs; ///< without addresses
+  std::map<std::string, std::unique_ptr<KernelProgram>, std::less<>>
+      programs; ///< without addresses
 };
 
 /// Code with memory for its variables.
@@ -74,7 +75,7 @@ public:
   Memory &memory() { return regions; }
   const Module &module() const { return code->module(); }
 
-  Expected<const Program *> program(std::string_view name); ///< for the machine
+  Expected<const KernelProgram *> program(std::string_view name); ///< for the machine
 
 private:
   Image(std::shared_ptr<Code> code, Memory &memory);
@@ -85,7 +86,7 @@ private:
   std::vector<uint64_t> addresses;
   std::vector<std::unique_ptr<std::byte[]>> storage;
   std::vector<const void *> registered;
-  std::map<std::string, std::unique_ptr<Program>, std::less<>> programs; ///< with addresses
+  std::map<std::string, std::unique_ptr<KernelProgram>, std::less<>> programs; ///< with addresses
 };
 
 /// What is checked: nothing; bounds, alignment and barriers; also races and what was never written.

@@ -1,5 +1,5 @@
 // A PTX file as it was written: variables, functions, instructions, with names resolved to indices
-// and a place for each. Nothing is known yet of what an opcode does; that is Program.h.
+// and a place for each. Nothing is known yet of what an opcode does; that is KernelProgram.h.
 #pragma once
 
 #include "gantry/PTX/Types.h"

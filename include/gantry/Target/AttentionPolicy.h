@@ -1,7 +1,7 @@
 // Attention that exporters write as ops: a product whose left operand is a softmax along the last
 // dimension of another product, scaled, masked or otherwise changed element by element, with
 // transposes of its operands and of its result. Either all of it is one kernel, or none of it;
-// Linalg/Attention.h finds it there.
+// Linalg/AttentionForm.h finds it there.
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

@@ -656,7 +656,7 @@ def VerifyCommandsPass : Pass<"gantry-verify-commands", "::mlir::ModuleOp"> {
   let summary = "check that uses of the same bytes are in order, and live buffers apart";
   let description = [{
     Precondition: every buffer has its place. From commands and bytes alone, an independent judge
-    (`Judge/Program.h`) derives two things, for both ways of a branch and any number of rounds of a
+    (`Judge/QueueProgram.h`) derives two things, for both ways of a branch and any number of rounds of a
     loop. Two commands that use a byte, one of them writing it, are in an order: of their queue, by
     signals and waits, or by the joining of all queues at control flow. And what a command reads from
     a buffer was last written to that buffer, so no two that hold a value share a byte; outputs are

@@ -2,7 +2,7 @@
 // com.microsoft comes down to heads as [batch, heads, steps, size], what is added to the scores,
 // and a softmax.
 
-#include "Attention.h"
+#include "AttentionParts.h"
 
 #include <cmath>
 #include <limits>

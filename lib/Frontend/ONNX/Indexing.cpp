@@ -1,6 +1,6 @@
 // Reading and writing at computed indices.
 
-#include "Attention.h"
+#include "AttentionParts.h"
 
 #include "gantry/Support/BadIndex.h"
 

@@ -1,7 +1,7 @@
 // Attention and rotary embeddings of com.microsoft: masks, packed projections, and caches of keys
 // and values. Each is composed of what the ops of ai.onnx are.
 
-#include "Attention.h"
+#include "AttentionParts.h"
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // Quantised ops of com.microsoft: an op in f32 between quantised operands and results, and products
 // of bytes between floats.
 
-#include "Attention.h"
+#include "AttentionParts.h"
 #include "Embedding.h"
 #include "Quantized.h"
 #include "Window.h"

@@ -1,10 +1,10 @@
 // Attention of many keys becomes products and a softmax before kernels are formed: rows of its
-// scores leave the cache, and as one kernel it would be plain loops (Products/Attention.h).
+// scores leave the cache, and as one kernel it would be plain loops (Products/TiledAttention.h).
 //
 // The ops apart compute what gantry.attention's lowering does, in the same types. Attention of few
 // queries stays one kernel: nothing in it is multiplied in tiles, and launches would cost more.
 
-#include "Products/Attention.h"
+#include "Products/TiledAttention.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/CPU/CPUTarget.h"

@@ -3,7 +3,7 @@
 
 #include "Fusion.h"
 
-#include "Products/Attention.h"
+#include "Products/TiledAttention.h"
 #include "RowChains.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Target/AttentionPolicy.h"

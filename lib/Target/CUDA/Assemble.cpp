@@ -7,9 +7,9 @@
 
 #include "Assemble.h"
 
+#include "gantry/Support/ExternalProgram.h"
 #include "gantry/Support/File.h"
 #include "gantry/Support/Hash.h"
-#include "gantry/Support/Program.h"
 
 #include "llvm/ADT/StringExtras.h"
 

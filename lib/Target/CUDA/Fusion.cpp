@@ -9,7 +9,7 @@
 
 #include "Fusion.h"
 
-#include "Products/Attention.h"
+#include "Products/AttentionTiles.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/CUDA/CUDATarget.h"

@@ -1,9 +1,9 @@
-// Last in Memory: an independent judge over what Schedule and Memory made (Judge/Program.h). This
-// only writes the plan's functions down for it, and says what it found; it asks nothing of the
+// Last in Memory: an independent judge over what Schedule and Memory made (Judge/QueueProgram.h).
+// This only writes the plan's functions down for it, and says what it found; it asks nothing of the
 // passes that ordered the queues and placed the buffers.
 
 #include "gantry/Analysis/SharedBuffers.h"
-#include "gantry/Judge/Program.h"
+#include "gantry/Judge/QueueProgram.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -51,7 +51,7 @@ public:
 
 private:
   DenseMap<StringAttr, Operation *> residents; ///< by symbol
-  judge::Program program;
+  judge::QueueProgram program;
   SmallVector<Operation *> ops;          ///< by step
   SmallVector<Operation *> buffers;      ///< by buffer: what declares it
   DenseMap<Operation *, uint32_t> known; ///< buffers by what declares them

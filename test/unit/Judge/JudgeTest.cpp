@@ -1,6 +1,6 @@
 // The judge of commands, judged by brute force: every way through a program is walked, and on each
 // every pair of uses is looked at.
-#include "gantry/Judge/Program.h"
+#include "gantry/Judge/QueueProgram.h"
 #include "gantry/Queues/Order.h"
 
 #include "gtest/gtest.h"
@@ -215,7 +215,7 @@ TEST(Judge, TakesALoopRoundMoreThanOnce) {
 /// Every way through a program, as the steps that it takes; loops take up to two rounds.
 class Ways {
 public:
-  explicit Ways(const Program &program) : program(program) { walk(0); }
+  explicit Ways(const QueueProgram &program) : program(program) { walk(0); }
 
   struct Taken {
     uint32_t step;
@@ -225,7 +225,7 @@ public:
   std::vector<std::vector<Taken>> ways;
 
 private:
-  const Program &program;
+  const QueueProgram &program;
   std::vector<Taken> way;
   struct Frame {
     uint32_t open, rounds;
@@ -298,7 +298,7 @@ private:
 };
 
 /// Whether one way is sound: all pairs of its steps, and byte after byte.
-bool isSound(const Program &program, const std::vector<Ways::Taken> &way) {
+bool isSound(const QueueProgram &program, const std::vector<Ways::Taken> &way) {
   size_t n = way.size();
   std::vector<std::vector<bool>> before(n, std::vector<bool>(n));
   auto stepOf = [&](size_t i) -> const Step & { return program.steps[way[i].step]; };
@@ -365,7 +365,7 @@ bool isSound(const Program &program, const std::vector<Ways::Taken> &way) {
   return true;
 }
 
-bool isSound(const Program &program, const Ways &all) {
+bool isSound(const QueueProgram &program, const Ways &all) {
   return std::ranges::all_of(all.ways, [&](const auto &way) { return isSound(program, way); });
 }
 
@@ -385,7 +385,7 @@ public:
   }
 
   /// Commands, with branches and loops `depth` deep, that use what is likely to be written.
-  void lists(Program &program, uint32_t queues, unsigned depth) {
+  void lists(QueueProgram &program, uint32_t queues, unsigned depth) {
     for (uint32_t i = 1 + below(3); i-- > 0;) {
       if (depth > 0 && below(3) == 0) {
         bool isLoop = below(2);
@@ -415,7 +415,7 @@ TEST(Judge, AgreesWithEveryWayThroughRandomPrograms) {
   Random random(11);
   size_t sound = 0, unsound = 0;
   for (int round = 0; round < 4000; ++round) {
-    Program program;
+    QueueProgram program;
     program.buffers = random.buffers(1 + random.below(4), 4 + random.below(30));
     for (Buffer &buffer : program.buffers)
       buffer.isKept = random.below(4) == 0;
@@ -433,7 +433,7 @@ TEST(Judge, AgreesWithEveryWayThroughRandomPrograms) {
 
 /// Straight programs of which the queues library says where signals and waits go.
 struct OrderedProgram {
-  Program program;
+  QueueProgram program;
   std::vector<size_t> waits; ///< steps
 };
 
@@ -473,7 +473,7 @@ OrderedProgram orderedProgram(Random &random) {
 }
 
 /// Faults of contents come from what random commands read; here only the order matters.
-bool isOrdered(Program program) {
+bool isOrdered(QueueProgram program) {
   for (Buffer &buffer : program.buffers)
     buffer.isGiven = true;
   std::optional<Fault> fault;
@@ -497,7 +497,7 @@ TEST(Judge, MissesNoWaitThatIsNeeded) {
     OrderedProgram made = orderedProgram(random);
     ASSERT_TRUE(isOrdered(made.program)) << "round " << round;
     for (size_t at : made.waits) {
-      Program fewer = made.program;
+      QueueProgram fewer = made.program;
       fewer.steps.erase(fewer.steps.begin() + static_cast<ptrdiff_t>(at));
       ASSERT_EQ(!findFault(fewer), isSound(fewer, Ways(fewer)))
           << "round " << round << ", step " << at;
@@ -513,7 +513,7 @@ TEST(Judge, FindsNoFaultInWaitsTooMany) {
   Random random(6);
   for (int round = 0; round < 500; ++round) {
     OrderedProgram made = orderedProgram(random);
-    Program &program = made.program;
+    QueueProgram &program = made.program;
     auto semaphore = static_cast<uint32_t>(made.waits.size());
     for (int k = 0; k < 5; ++k) {
       auto first = random.below(static_cast<uint32_t>(program.steps.size()));
@@ -528,8 +528,8 @@ TEST(Judge, FindsNoFaultInWaitsTooMany) {
 // ---- many commands ----
 
 /// A pipeline over 8 devices with 4 queues each, whose memory is used again.
-Program pipeline(uint32_t n) {
-  Program program;
+QueueProgram pipeline(uint32_t n) {
+  QueueProgram program;
   for (uint32_t space = 0; space < 8; ++space)
     for (uint64_t slot = 0; slot < 1000; ++slot)
       program.buffers.push_back({space, slot * 64, slot * 64 + 64, true, true});
@@ -563,7 +563,7 @@ Program pipeline(uint32_t n) {
   return program;
 }
 
-double secondsOf(const Program &program) {
+double secondsOf(const QueueProgram &program) {
   auto start = std::chrono::steady_clock::now();
   EXPECT_FALSE(findFault(program));
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -577,7 +577,7 @@ TEST(Judge, TimeGrowsWithTheNumberOfCommands) {
 
 TEST(Judge, TimeGrowsWithTheNumberOfBranches) {
   auto branches = [](uint32_t n) {
-    Program program{{{0, 0, 8, true}, {0, 8, 72}, {0, 72, 136, false, true}}, {}};
+    QueueProgram program{{{0, 0, 8, true}, {0, 8, 72}, {0, 72, 136, false, true}}, {}};
     for (uint32_t i = 0; i < n; ++i)
       program.steps.insert(program.steps.end(),
                            {list(Kind::branch, {reads(0)}), command(0, {writes(1)}),

@@ -11,8 +11,8 @@
 // linear in the number of keys. Rows are whole, so that each sum has the terms in the order that it
 // has in kernels of their own, and reductions along rows become loops where all others do.
 
-#include "Attention.h"
 #include "TileBuilder.h"
+#include "TiledAttention.h"
 
 #include "gantry/Target/CPU/Passes.h"
 
@@ -28,7 +28,7 @@ namespace gantry {
 namespace {
 class AttentionEmitter : TileBuilder {
 public:
-  AttentionEmitter(func::FuncOp func, const Attention &attention)
+  AttentionEmitter(func::FuncOp func, const TiledAttention &attention)
       : TileBuilder(func, attention), a(attention) {}
 
   void emit() {
@@ -330,7 +330,7 @@ private:
     rowBuffers[op->getResult(0)] = buffer;
   }
 
-  const Attention &a;
+  const TiledAttention &a;
   Indices batch;
   Value queryBase, panels, item;
   Value keyPanels, valuePanels; ///< first elements of them in the panels of the item
@@ -348,7 +348,7 @@ struct EmitAttention : gantry::impl::EmitAttentionPassBase<EmitAttention> {
     for (func::FuncOp kernel : kernels) {
       if (kernel.isExternal())
         continue;
-      if (std::optional<Attention> attention = findAttention(kernel, *registers))
+      if (std::optional<TiledAttention> attention = findAttention(kernel, *registers))
         AttentionEmitter(kernel, *attention).emit();
     }
   }

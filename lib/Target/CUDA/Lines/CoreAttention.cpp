@@ -11,7 +11,7 @@
 // While a tile is multiplied the next one is on its way by asynchronous copies.
 
 #include "AsyncCopy.h"
-#include "AttentionSizes.h"
+#include "AttentionOpSizes.h"
 #include "Lines.h"
 #include "Products/CoreInstructions.h"
 #include "Products/TileCost.h"
@@ -42,8 +42,8 @@ static constexpr int64_t kStages = 2;
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct Sizes : AttentionSizes {
-  using AttentionSizes::AttentionSizes;
+struct Sizes : AttentionOpSizes {
+  using AttentionOpSizes::AttentionOpSizes;
   /// With zeros behind them.
   int64_t wholeDepth() const { return int64_t(llvm::alignTo(depth, kTerms)); }
   int64_t wholeWidth() const { return int64_t(llvm::alignTo(width, kTerms)); }

@@ -1,7 +1,7 @@
 // Tiles for attention, by the estimate that all tiles are chosen by: all that have a number of rows
 // and threads in common are compared, and the best of them with what products of their own take.
 
-#include "Attention.h"
+#include "AttentionTiles.h"
 #include "CoreTiles.h"
 #include "Launch.h"
 #include "Threads/Order.h"

@@ -1,12 +1,12 @@
-// Attention as one kernel (Attention.h), with whole rows of scores in shared memory: what stands
-// between the products goes to the emitter of all rows, the products to that of all tiles, so that
-// each adds up in the order that it has in a kernel of its own.
+// Attention as one kernel (AttentionTiles.h), with whole rows of scores in shared memory: what
+// stands between the products goes to the emitter of all rows, the products to that of all tiles,
+// so that each adds up in the order that it has in a kernel of its own.
 
-#include "Attention.h"
+#include "AttentionTiles.h"
 #include "CoreTiles.h"
 #include "EmitTiles.h"
 #include "Threads/Rows.h"
-#include "gantry/Linalg/Attention.h"
+#include "gantry/Linalg/AttentionForm.h"
 #include "gantry/Linalg/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 // Programs by posix_spawn, which is safe in a process of many threads.
-#include "gantry/Support/Program.h"
+#include "gantry/Support/ExternalProgram.h"
 
 #include "gantry/Support/Environment.h"
 

@@ -7,10 +7,10 @@ namespace gantry::gpu {
 
 /// Queries [batch..., queries, depth], keys [batch..., keys, depth], values [batch..., keys,
 /// width].
-struct AttentionSizes {
+struct AttentionOpSizes {
   int64_t batch, queries, keys, depth, width;
 
-  explicit AttentionSizes(AttentionOp op) {
+  explicit AttentionOpSizes(AttentionOp op) {
     llvm::ArrayRef<int64_t> q = llvm::cast<mlir::ShapedType>(op.getQuery().getType()).getShape();
     llvm::ArrayRef<int64_t> v = llvm::cast<mlir::ShapedType>(op.getValue().getType()).getShape();
     batch = mlir::ShapedType::getNumElements(q.drop_back(2));

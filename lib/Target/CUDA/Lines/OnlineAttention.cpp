@@ -5,7 +5,7 @@
 // weighted values that are relative to it. A tile with a larger score makes those smaller by
 // exp(old - new). Eight lanes share the keys of a tile, and then the elements of a value.
 
-#include "AttentionSizes.h"
+#include "AttentionOpSizes.h"
 #include "Lines.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -22,8 +22,8 @@ static constexpr int64_t kTeams = 16, kLanes = 8;
 static constexpr int64_t kWidest = 256;
 
 namespace {
-struct Sizes : AttentionSizes {
-  using AttentionSizes::AttentionSizes;
+struct Sizes : AttentionOpSizes {
+  using AttentionOpSizes::AttentionOpSizes;
   /// Queries of a block, and keys of a tile.
   int64_t tile() const { return std::max(depth, width) <= kWidest / 2 ? 32 : 16; }
 };
@@ -41,7 +41,7 @@ int64_t gantry::gpu::threadsOf(AttentionOp) { return kTeams * kLanes; }
 namespace {
 using Values = SmallVector<Value>;
 
-struct Attention {
+struct OnlineAttention {
   AttentionOp op;
   Launch &launch;
   Emitter e{op.getLoc(), launch.builder()};
@@ -287,4 +287,4 @@ struct Attention {
 };
 } // namespace
 
-void gantry::gpu::emit(AttentionOp op, Launch &launch) { Attention{op, launch}.emitAll(); }
+void gantry::gpu::emit(AttentionOp op, Launch &launch) { OnlineAttention{op, launch}.emitAll(); }

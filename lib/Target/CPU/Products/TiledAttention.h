@@ -2,11 +2,11 @@
 #pragma once
 
 #include "Panels.h"
-#include "gantry/Linalg/Attention.h"
+#include "gantry/Linalg/AttentionForm.h"
 
 namespace gantry::cpu {
 
-struct Attention : AttentionForm, RowTiles { ///< the rows are queries
+struct TiledAttention : AttentionForm, RowTiles { ///< the rows are queries
   std::optional<DirectRows> queries;
   std::optional<DirectRows> directKeys; ///< key by key in an argument
 
@@ -38,6 +38,6 @@ bool isFasterApart(int64_t queries, int64_t keys, int64_t depth, int64_t width);
 
 /// What the function computes, if that is attention in f32, or of bf16 with sums in it, cut for
 /// processors with these registers.
-std::optional<Attention> findAttention(mlir::func::FuncOp func, const Registers &registers);
+std::optional<TiledAttention> findAttention(mlir::func::FuncOp func, const Registers &registers);
 
 } // namespace gantry::cpu

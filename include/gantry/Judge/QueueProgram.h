@@ -41,7 +41,7 @@ struct Step {
   std::vector<Use> uses;
 };
 
-struct Program {
+struct QueueProgram {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
 };
@@ -71,6 +71,6 @@ struct Fault {
 /// Nothing when all is well. A branch is judged for both ways, a loop for any number of rounds.
 /// Takes O(n log n) for n steps outside of loops, and once more for each loop around a step; a
 /// signal or wait takes time by the number of queues.
-std::optional<Fault> findFault(const Program &program);
+std::optional<Fault> findFault(const QueueProgram &program);
 
 } // namespace gantry::judge

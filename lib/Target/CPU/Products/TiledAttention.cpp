@@ -1,4 +1,4 @@
-#include "Attention.h"
+#include "TiledAttention.h"
 
 #include "Microkernel.h"
 #include "gantry/Dialect/Gantry/IR/Accumulators.h"
@@ -35,7 +35,7 @@ bool gantry::cpu::isFasterApart(int64_t queries, int64_t keys, int64_t depth, in
 
 /// Whole matrices of rows, or as many rows as have room on the stack beside no panels: scores, the
 /// rounded weights, sums of both products, queries. Few rows still multiply faster than vectors do.
-static int64_t rowsOfAMXTile(const Attention &a) {
+static int64_t rowsOfAMXTile(const TiledAttention &a) {
   const int64_t bytesOfRow = a.keys * int64_t(sizeof(float) + a.factorBytes()) +
                              (a.keyWidth + a.valueWidth) * int64_t(sizeof(float)) +
                              a.depth * a.factorBytes();
@@ -43,7 +43,7 @@ static int64_t rowsOfAMXTile(const Attention &a) {
   return most > kAMXRows ? most / kAMXRows * kAMXRows : most;
 }
 
-static void chooseTiles(Attention &a, const Registers &registers) {
+static void chooseTiles(TiledAttention &a, const Registers &registers) {
   a.keyWidth = panelWidth(a.keys);
   a.keyPanels = llvm::divideCeil(a.keys, a.keyWidth);
   a.valueWidth = panelWidth(a.width);
@@ -78,7 +78,8 @@ static std::optional<OperandPrecision> takePrecision(AttentionForm &form) {
   return std::nullopt;
 }
 
-std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func, const Registers &registers) {
+std::optional<TiledAttention> gantry::cpu::findAttention(func::FuncOp func,
+                                                         const Registers &registers) {
   ValueRange results = func.getBody().front().getTerminator()->getOperands();
   if (results.size() != 1 || !hasElements(func))
     return std::nullopt;
@@ -89,7 +90,7 @@ std::optional<Attention> gantry::cpu::findAttention(func::FuncOp func, const Reg
       form->context.left.factor !=
           form->context.op.getMatchingBlockArgument(form->context.left.operand))
     return std::nullopt;
-  Attention a;
+  TiledAttention a;
   static_cast<AttentionForm &>(a) = std::move(*form);
   a.precision = *precision;
   a.queries = findDirectRows(a.scores, func);

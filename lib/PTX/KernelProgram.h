@@ -51,11 +51,11 @@ struct Origin {
 
 /// An op that reads or writes registers which may be read before they are written.
 struct WatchedOp {
-  std::vector<uint32_t> reads, writes; ///< indices into Program::registers
+  std::vector<uint32_t> reads, writes; ///< indices into KernelProgram::registers
   bool moves = false;                  ///< hands the state on
 };
 
-class Program {
+class KernelProgram {
 public:
   KernelInfo info;
   std::vector<Op> ops;
@@ -112,6 +112,6 @@ inline constexpr uint64_t paramWindow = uint64_t(3) << 56;
 inline constexpr uint64_t windowMask = uint64_t(0xff) << 56;
 
 /// Decodes a kernel. Errors: UNSUPPORTED or INVALID_ARGUMENT with FILE:LINE:COLUMN.
-Expected<std::unique_ptr<Program>> decode(const Image &image, const Function &kernel);
+Expected<std::unique_ptr<KernelProgram>> decode(const Image &image, const Function &kernel);
 
 } // namespace gantry::ptx

@@ -1,4 +1,4 @@
-#include "gantry/Support/Program.h"
+#include "gantry/Support/ExternalProgram.h"
 
 #include "../TemporaryFolder.h"
 #include "gantry/Support/File.h"
