@@ -151,14 +151,14 @@ static void addRepairOfOps(OpPassManager &pm, const MemoryRepair &repair) {
 
 /// The parts that choose values. What is made again needs no way to the host and back.
 static void addRepairOfValues(OpPassManager &pm, const MemoryRepair &repair) {
-  RecomputeValuesPassOptions recompute;
-  llvm::append_range(recompute.bytes, column(repair, &DeviceRepair::recomputed));
-  if (!recompute.bytes.empty())
-    pm.addPass(createRecomputeValuesPass(recompute));
-  SwapValuesPassOptions swap;
-  llvm::append_range(swap.bytes, column(repair, &DeviceRepair::swapped));
-  if (!swap.bytes.empty())
-    pm.addPass(createSwapValuesPass(swap));
+  RematerializeValuesPassOptions rematerialize;
+  llvm::append_range(rematerialize.bytes, column(repair, &DeviceRepair::rematerialized));
+  if (!rematerialize.bytes.empty())
+    pm.addPass(createRematerializeValuesPass(rematerialize));
+  OffloadValuesPassOptions offload;
+  llvm::append_range(offload.bytes, column(repair, &DeviceRepair::offloaded));
+  if (!offload.bytes.empty())
+    pm.addPass(createOffloadValuesPass(offload));
 }
 
 /// Weights come in between all of that.

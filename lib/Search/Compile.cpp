@@ -3,7 +3,7 @@
 #include "gantry/Search/Compile.h"
 #include "Donated.h"
 #include "LargestBatch.h"
-#include "OverLimit.h"
+#include "MemoryBudget.h"
 #include "PlanChoice.h"
 #include "Replicate.h"
 #include "TopologyOptions.h"

@@ -3,7 +3,7 @@
 // (--over-limit=fix) makes of placements that have no room, and the fastest plan wins.
 #pragma once
 
-#include "OverLimit.h"
+#include "MemoryBudget.h"
 #include "PlacementSearch.h"
 
 namespace gantry {

@@ -58,12 +58,12 @@ enum class Chains : uint8_t {
 
 /// What is to take bytes off one device (docs/MemoryPlanning.md).
 struct DeviceRepair {
-  int64_t streamed = 0;   ///< bytes of weights that each run copies
-  int64_t pieces = 0;     ///< of the batch, where most is held
-  int64_t recomputed = 0; ///< bytes of values that are computed again rather than held
-  int64_t swapped = 0;    ///< bytes of values that wait on the host
-  int64_t moved = 0;      ///< bytes of weights whose ops run elsewhere
-  int64_t movedTo = 0;    ///< number of the logical device where
+  int64_t streamed = 0;       ///< bytes of weights that each run copies
+  int64_t pieces = 0;         ///< of the batch, where most is held
+  int64_t rematerialized = 0; ///< bytes of values that are computed again rather than held
+  int64_t offloaded = 0;      ///< bytes of values that wait on the host
+  int64_t moved = 0;          ///< bytes of weights whose ops run elsewhere
+  int64_t movedTo = 0;        ///< number of the logical device where
 
   bool operator==(const DeviceRepair &) const = default;
 };

@@ -48,7 +48,7 @@ struct StreamPlacedConstants : gantry::impl::StreamPlacedConstantsPassBase<Strea
           first = use->getOwner();
       OpBuilder b(first);
       auto copy = CopyOp::create(b, constant.getLoc(), constant, device, /*force=*/true,
-                                 b.getStringAttr(kOverLimitCause));
+                                 b.getStringAttr(kMemoryLimitCause));
       for (OpOperand *use : operands)
         use->set(copy);
     }

@@ -3,7 +3,7 @@
 // A part is ops in a row: then there is little to copy but at its two ends. Of the rows whose
 // weights and values take as many bytes as are asked for, the one with least to copy moves.
 
-#include "Holding.h"
+#include "LivenessProfile.h"
 #include "gantry/Transforms/MemoryRepair/Passes.h"
 #include "gantry/Transforms/MemoryRepair/Words.h"
 
@@ -36,7 +36,7 @@ struct Row {
 
 /// Looks for the row in a block.
 struct Finder {
-  const Holding &holding;
+  const LivenessProfile &liveness;
   DeviceAttr target;
   uint64_t wanted;
   SmallVector<uint64_t> weights = {}; ///< by op, of its first reader
@@ -45,14 +45,14 @@ struct Finder {
   std::optional<Row> find() {
     weigh();
     std::optional<Row> best;
-    for (uint32_t begin = 0; begin < holding.ops.size(); ++begin)
+    for (uint32_t begin = 0; begin < liveness.ops.size(); ++begin)
       if (std::optional<Row> row = rowFrom(begin); row && (!best || row->copied < best->copied))
         best = row;
     return best;
   }
 
   bool isHere(Operation *op) const {
-    return op->getAttr(kDeviceAttr) == holding.device && !isa<ConstantOp, CopyOp>(op);
+    return op->getAttr(kDeviceAttr) == liveness.device && !isa<ConstantOp, CopyOp>(op);
   }
 
 private:
@@ -68,28 +68,28 @@ private:
 
   void weigh() {
     llvm::SmallDenseSet<Value> seen;
-    for (Operation *op : holding.ops) {
+    for (Operation *op : liveness.ops) {
       uint64_t bytes = 0;
       for (Value operand : op->getOperands())
         if (Value root = skipViews(operand);
             isHere(op) && root.getDefiningOp<ConstantOp>() && seen.insert(root).second)
-          bytes += bytesHeldFor(root);
+          bytes += bytesLiveFor(root);
       weights.push_back(bytes);
     }
-    SmallVector<int64_t> change(holding.ops.size() + 2);
-    for (const HeldValue &held : holding.values) {
+    SmallVector<int64_t> change(liveness.ops.size() + 2);
+    for (const LiveValue &held : liveness.values) {
       change[held.first + 1] += held.bytes;
       change[held.last + 1] -= held.bytes;
     }
     int64_t now = 0;
-    for (uint32_t i = 0; i <= holding.ops.size(); ++i)
+    for (uint32_t i = 0; i <= liveness.ops.size(); ++i)
       across.push_back(now += change[i]);
   }
 
   /// The shortest row from there that takes enough.
   std::optional<Row> rowFrom(uint32_t begin) const {
     uint64_t constants = 0;
-    for (uint32_t i = begin; i + 1 < holding.ops.size() && mayMove(holding.ops[i]); ++i) {
+    for (uint32_t i = begin; i + 1 < liveness.ops.size() && mayMove(liveness.ops[i]); ++i) {
       constants += weights[i];
       if (constants >= wanted)
         return Row{begin, i + 1, across[begin] + across[i + 1]};
@@ -117,13 +117,13 @@ struct MoveOps : gantry::impl::MoveOpsPassBase<MoveOps> {
   }
 
   void move(Block &block, DeviceAttr from, DeviceAttr target, uint64_t wanted, const Homes &homes) {
-    Holding holding(block, from, homes);
-    Finder finder{holding, target, wanted};
-    std::optional<Row> row = holding.ops.size() <= kMostOps ? finder.find() : std::nullopt;
+    LivenessProfile liveness(block, from, homes);
+    Finder finder{liveness, target, wanted};
+    std::optional<Row> row = liveness.ops.size() <= kMostOps ? finder.find() : std::nullopt;
     if (!row)
       return;
     auto reason = DecisionAttr::get(&getContext(), "inferred", kMovedReason, {}, false);
-    for (Operation *op : ArrayRef(holding.ops).slice(row->begin, row->end - row->begin))
+    for (Operation *op : ArrayRef(liveness.ops).slice(row->begin, row->end - row->begin))
       if (finder.isHere(op)) {
         op->setAttr(kDeviceAttr, target);
         op->setAttr(kPlacementAttr, reason);

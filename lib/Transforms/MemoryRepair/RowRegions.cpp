@@ -1,6 +1,6 @@
 #include "RowRegions.h"
 
-#include "Holding.h"
+#include "LivenessProfile.h"
 #include "gantry/Analysis/Rows.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
@@ -32,7 +32,7 @@ struct RegionCandidate {
 
 /// Looks for regions in a block.
 struct Finder {
-  const Holding &holding;
+  const LivenessProfile &liveness;
   int64_t pieces;
   const DenseSet<Operation *> &done;
 
@@ -73,7 +73,7 @@ bool Finder::addRows(Operation *op, RowRegion &region) const {
     for (Value operand : inner->getOperands())
       dependsOnRows |= isMadeIn(region, operand);
   });
-  bool mayJoin = !done.contains(op) && op->getAttr(kDeviceAttr) == holding.device;
+  bool mayJoin = !done.contains(op) && op->getAttr(kDeviceAttr) == liveness.device;
   SmallVector<unsigned> byRow = mayJoin ? rowOperandsOf(op) : SmallVector<unsigned>();
   auto isOfRun = [&](unsigned i) {
     return !skipViews(op->getOperand(i)).getDefiningOp<ConstantOp>();
@@ -92,21 +92,21 @@ bool Finder::addRows(Operation *op, RowRegion &region) const {
 
 /// Ops between that read nothing of the region stay where they are, in front of it.
 bool Finder::collect(uint32_t begin, uint32_t end, RowRegion &region) const {
-  for (Operation *op : ArrayRef(holding.ops).slice(begin, end - begin)) {
+  for (Operation *op : ArrayRef(liveness.ops).slice(begin, end - begin)) {
     if (isa<ConstantOp>(op))
       continue;
     if (isView(op) ? isMadeIn(region, op->getOperand(0)) && !addView(op, region)
                    : !addRows(op, region))
       return false;
   }
-  region.next = holding.ops[end];
+  region.next = liveness.ops[end];
   return !region.ops.empty();
 }
 
 void Finder::findOutputs(RowRegion &region) const {
   for (Operation *op : region.ops)
     if (llvm::any_of(op->getUsers(), [&](Operation *user) {
-          return !region.ops.contains(holding.block.findAncestorOpInBlock(*user));
+          return !region.ops.contains(liveness.block.findAncestorOpInBlock(*user));
         }))
       region.outputs.insert(op->getResult(0));
 }
@@ -114,9 +114,9 @@ void Finder::findOutputs(RowRegion &region) const {
 /// Whether an output is read on other devices alone.
 bool Finder::isElsewhere(const RowRegion &region, Value output) const {
   bool isElsewhere = true;
-  holding.forEachUse(output, [&](OpOperand &use) {
+  liveness.forEachUse(output, [&](OpOperand &use) {
     if (!region.ops.contains(use.getOwner()))
-      isElsewhere &= holding.homes.neededBy(use) != holding.device;
+      isElsewhere &= liveness.homes.neededBy(use) != liveness.device;
   });
   return isElsewhere;
 }
@@ -130,14 +130,14 @@ void Finder::weigh(uint32_t begin, uint32_t end, RegionCandidate &candidate) con
   uint64_t around = 0, behind = 0, given = 0, largest = 0, pieceOfInputs = 0, weights = 0;
   SmallVector<int64_t> change(end - begin + 1);
   for (Value input : region.inputs)
-    pieceOfInputs += bytesHeldFor(input);
+    pieceOfInputs += bytesLiveFor(input);
   for (Value output : region.outputs) {
-    uint64_t bytes = bytesHeldFor(output);
+    uint64_t bytes = bytesLiveFor(output);
     candidate.moved += 2 * bytes;
     given += isElsewhere(region, output) ? 2 * part * bytes : bytes;
     largest = std::max(largest, isElsewhere(region, output) ? 0 : bytes);
   }
-  for (const HeldValue &held : holding.values) {
+  for (const LiveValue &held : liveness.values) {
     if (isMadeIn(region, held.value)) {
       if (region.outputs.contains(held.value))
         continue;
@@ -147,8 +147,8 @@ void Finder::weigh(uint32_t begin, uint32_t end, RegionCandidate &candidate) con
     }
     bool isRead = false;
     if (held.first < end && held.last >= begin)
-      holding.forEachUse(held.value,
-                         [&](OpOperand &use) { isRead |= region.ops.contains(use.getOwner()); });
+      liveness.forEachUse(held.value,
+                          [&](OpOperand &use) { isRead |= region.ops.contains(use.getOwner()); });
     if (held.first < end && (held.last >= end || isRead))
       around += held.bytes;
     if (held.first < end && held.last >= end)
@@ -160,26 +160,26 @@ void Finder::weigh(uint32_t begin, uint32_t end, RegionCandidate &candidate) con
     uint64_t own = 0;
     for (Value operand : op->getOperands())
       if (Value root = skipViews(operand); root.getDefiningOp<ConstantOp>() &&
-                                           bytesHeldFor(root) >= kLeastWeight &&
+                                           bytesLiveFor(root) >= kLeastWeight &&
                                            seen.insert(root).second)
-        own += bytesHeldFor(root);
+        own += bytesLiveFor(root);
     weights += own;
     largestWeights = std::max(largestWeights, own);
   }
   int64_t now = 0, most = 0;
   for (uint32_t i = begin; i < end; ++i) {
     now += change[i - begin];
-    most = std::max(most, now - int64_t(holding.replaced(holding.ops[i])));
+    most = std::max(most, now - int64_t(liveness.replaced(liveness.ops[i])));
   }
   // What comes from the host stays for all pieces; what one op reads is there without them, too.
-  if (holding.device != holding.homes.hostOf(holding.device))
+  if (liveness.device != liveness.homes.hostOf(liveness.device))
     around += weights - largestWeights;
   candidate.inside = std::max<uint64_t>(around + given + part * double(most + pieceOfInputs),
                                         behind + given + largest);
   candidate.moved += 2 * pieceOfInputs + (count - 1) * weights;
-  for (uint32_t i = 0; i < holding.ops.size(); ++i)
+  for (uint32_t i = 0; i < liveness.ops.size(); ++i)
     if (i < begin || i >= end)
-      candidate.outside = std::max(candidate.outside, holding.bytes[i]);
+      candidate.outside = std::max(candidate.outside, liveness.bytes[i]);
 }
 
 std::optional<RegionCandidate> Finder::between(uint32_t begin, uint32_t end) const {
@@ -195,10 +195,10 @@ std::optional<RegionCandidate> Finder::between(uint32_t begin, uint32_t end) con
 SmallVector<uint32_t> Finder::narrowCuts(uint32_t op, bool isBefore) const {
   SmallVector<uint32_t> cuts;
   uint64_t least = UINT64_MAX;
-  const uint32_t end = isBefore ? op + 1 : holding.ops.size() - 1 - op;
+  const uint32_t end = isBefore ? op + 1 : liveness.ops.size() - 1 - op;
   for (uint32_t i = 0; i < end && cuts.size() < kMostCuts; ++i) {
     uint32_t cut = isBefore ? op - i : op + 1 + i;
-    if (uint64_t bytes = holding.across(cut); bytes < least) {
+    if (uint64_t bytes = liveness.across(cut); bytes < least) {
       least = bytes;
       cuts.push_back(cut);
     }
@@ -217,7 +217,7 @@ std::vector<RegionCandidate> Finder::around(uint32_t op) const {
       if (!candidate)
         break;
       any = true;
-      if (candidate->region.ops.contains(holding.ops[op]))
+      if (candidate->region.ops.contains(liveness.ops[op]))
         found.push_back(std::move(*candidate));
     }
     if (!any)
@@ -244,9 +244,9 @@ static const RegionCandidate *choose(ArrayRef<RegionCandidate> all, uint64_t bef
 
 /// Of the whole block first. Where several places hold as much, one after the other.
 std::optional<RowRegion> Finder::find() const {
-  uint32_t fullest = llvm::max_element(holding.bytes) - holding.bytes.begin();
-  uint64_t before = holding.bytes[fullest];
-  std::vector<RegionCandidate> all = around(fullest);
+  uint32_t peak = llvm::max_element(liveness.bytes) - liveness.bytes.begin();
+  uint64_t before = liveness.bytes[peak];
+  std::vector<RegionCandidate> all = around(peak);
   const RegionCandidate *best =
       choose(all, before, [](const RegionCandidate &c) { return c.peak(); });
   if (!best)
@@ -256,6 +256,6 @@ std::optional<RowRegion> Finder::find() const {
 
 std::optional<RowRegion> gantry::findRowRegion(Block &block, DeviceAttr device, const Homes &homes,
                                                int64_t pieces, const DenseSet<Operation *> &done) {
-  Holding holding(block, device, homes);
-  return Finder{holding, pieces, done}.find();
+  LivenessProfile liveness(block, device, homes);
+  return Finder{liveness, pieces, done}.find();
 }

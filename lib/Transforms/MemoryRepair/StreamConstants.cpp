@@ -5,7 +5,7 @@
 // has the computing in front of it to hide behind. Those that an op reads little of, as a gather
 // does, come last: they would be copied whole for a few rows.
 
-#include "Holding.h"
+#include "LivenessProfile.h"
 #include "gantry/Device/StreamRoom.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/MemoryRepair/Words.h"
@@ -96,7 +96,7 @@ struct StreamConstants : gantry::impl::StreamConstantsPassBase<StreamConstants> 
     OpBuilder b(constant->getContext());
     b.setInsertionPointAfter(constant);
     auto copy = CopyOp::create(b, constant.getLoc(), constant, device, /*force=*/true,
-                               b.getStringAttr(kOverLimitCause));
+                               b.getStringAttr(kMemoryLimitCause));
     constant.getResult().replaceAllUsesExcept(copy, copy);
     constant->setAttr(kDeviceAttr, homes.hostOf(device));
   }

@@ -1,12 +1,12 @@
 //===- Passes.td - Passes that make a plan fit ----------------------------===//
-#ifndef GANTRY_TRANSFORMS_OVERLIMIT_PASSES_TD
-#define GANTRY_TRANSFORMS_OVERLIMIT_PASSES_TD
+#ifndef GANTRY_TRANSFORMS_MEMORYREPAIR_PASSES_TD
+#define GANTRY_TRANSFORMS_MEMORYREPAIR_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
 // Of the phase Copy. They do as much as they are told to, by lib/Search, which looks for what makes a plan fit.
 
-def RecomputeValuesPass : Pass<"gantry-recompute-values", "::mlir::ModuleOp"> {
+def RematerializeValuesPass : Pass<"gantry-recompute-values", "::mlir::ModuleOp"> {
   let summary = "compute cheap values again instead of holding them";
   let description = [{
     Precondition: ops are placed, copies inserted. Where a function's body holds most on a device, a value that is
@@ -28,7 +28,7 @@ def RecomputeValuesPass : Pass<"gantry-recompute-values", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
-def SwapValuesPass : Pass<"gantry-swap-values", "::mlir::ModuleOp"> {
+def OffloadValuesPass : Pass<"gantry-swap-values", "::mlir::ModuleOp"> {
   let summary = "keep values on the host between two of their uses";
   let description = [{
     Precondition: ops are placed, copies inserted. Where a function's body holds most on a device, a value that is

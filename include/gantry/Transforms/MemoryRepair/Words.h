@@ -6,7 +6,7 @@
 namespace gantry {
 
 /// Why a weight is copied in each run, in the ledger and in `explain`.
-inline constexpr llvm::StringLiteral kOverLimitCause = "the memory limit";
+inline constexpr llvm::StringLiteral kMemoryLimitCause = "the memory limit";
 
 /// Why the slices and joins of a batch in pieces are where they are.
 inline constexpr llvm::StringLiteral kBatchSplitReason = "beside the pieces of the batch";

@@ -1,6 +1,6 @@
-#include "OverLimit.h"
+#include "MemoryBudget.h"
 
-#include "OverLimitWords.h"
+#include "MemoryBudgetWords.h"
 #include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
@@ -16,7 +16,7 @@
 
 using namespace mlir;
 using namespace gantry;
-using namespace gantry::overlimit;
+using namespace gantry::memorybudget;
 
 /// Each takes as long as a compilation without code.
 static constexpr int kRounds = 12;
@@ -202,8 +202,8 @@ static bool askForMore(const Attempt &attempt, ArrayRef<int64_t> all, int64_t fa
 
 static Refusal refusalOf(const Attempt &attempt) {
   size_t shortest = llvm::max_element(attempt.missing) - attempt.missing.begin();
-  return overlimit::refusalOf(*attempt.module, shortest, attempt.bytes[shortest],
-                              attempt.allMissing());
+  return memorybudget::refusalOf(*attempt.module, shortest, attempt.bytes[shortest],
+                                 attempt.allMissing());
 }
 
 //===----------------------------------------------------------------------===//
@@ -372,7 +372,7 @@ struct Repair {
           break;
       }
     };
-    tryShares([](DeviceRepair &row, int64_t bytes) { row.recomputed = bytes; });
+    tryShares([](DeviceRepair &row, int64_t bytes) { row.rematerialized = bytes; });
     // Of what goes to the host two pieces are there at a time, which is no less than the whole of
     // two.
     int failures = 0;
@@ -383,7 +383,7 @@ struct Repair {
         row.pieces = own > 0 ? count : 1;
       failures = tryOut(state, options, first) ? 0 : failures + 1;
     }
-    tryShares([](DeviceRepair &row, int64_t bytes) { row.swapped = bytes; });
+    tryShares([](DeviceRepair &row, int64_t bytes) { row.offloaded = bytes; });
     for (size_t target = 0; target < first.missing.size(); ++target)
       if (first.missing[target] == 0)
         tryShares([&](DeviceRepair &row, int64_t bytes) {
@@ -436,10 +436,10 @@ struct Repair {
     add(before.copy.once != done.copy.once,
         "what depends on constants alone is computed in each run", &CompileOptions::copy,
         &CompileOptions::Copy::once);
-    addRows(describeRecomputed(module), &DeviceRepair::recomputed);
+    addRows(describeRematerialized(module), &DeviceRepair::rematerialized);
     addRows(describePieces(module, done.memory.repair), &DeviceRepair::pieces);
     addRows(describeMoved(module), &DeviceRepair::moved, &DeviceRepair::movedTo);
-    addRows(describeSwapped(module), &DeviceRepair::swapped);
+    addRows(describeOffloaded(module), &DeviceRepair::offloaded);
     addRows(describeStreamed(module), &DeviceRepair::streamed);
     return taken;
   }
@@ -467,8 +467,8 @@ struct Repair {
       Attempt between = isLast ? Attempt() : attemptWithoutLimits(options);
       const Attempt &now = isLast ? best : between;
       // Where there is no limit, what has gone comes back at once.
-      const bool isSwapping = llvm::any_of(options.memory.repair,
-                                           [](const DeviceRepair &row) { return row.swapped > 0; });
+      const bool isSwapping = llvm::any_of(
+          options.memory.repair, [](const DeviceRepair &row) { return row.offloaded > 0; });
       int64_t left = isLast || !isSwapping ? now.bytesWhereShort(first)
                                            : attempt(options).bytesWhereShort(first);
       steps.push_back(step.text + ": " + compare(bytes - left, now.seconds - seconds));

@@ -6,15 +6,15 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace gantry::overlimit {
+namespace gantry::memorybudget {
 
 /// "GPU:0: 12 weights of 3.4 MiB in all stay on the host and are copied to the device in each run",
 /// by device.
 std::string describeStreamed(mlir::ModuleOp module);
 /// "GPU:0: 3 values of 12 MiB in all wait on the host for their next use", by device.
-std::string describeSwapped(mlir::ModuleOp module);
+std::string describeOffloaded(mlir::ModuleOp module);
 /// "GPU:0: 5 ops run again for values that are read late", by device.
-std::string describeRecomputed(mlir::ModuleOp module);
+std::string describeRematerialized(mlir::ModuleOp module);
 /// "GPU:1: 5 ops move there, since there is room", by device.
 std::string describeMoved(mlir::ModuleOp module);
 /// "GPU:0: where most memory is in use the batch runs in 4 pieces", by device.
@@ -36,4 +36,4 @@ struct Refusal {
 /// all of them.
 Refusal refusalOf(mlir::ModuleOp module, size_t device, int64_t bytes, int64_t missing);
 
-} // namespace gantry::overlimit
+} // namespace gantry::memorybudget

@@ -1,5 +1,5 @@
-// What a block holds on a device while its ops run in order: an estimate, for passes that have to
-// choose before there are kernels and buffers.
+// Liveness: what a block holds on a device while its ops run in order, an estimate, for passes that
+// have to choose before there are kernels and buffers.
 #pragma once
 
 #include "gantry/Analysis/Homes.h"
@@ -11,7 +11,7 @@
 namespace gantry {
 
 /// A value on the device, before views.
-struct HeldValue {
+struct LiveValue {
   mlir::Value value;
   uint64_t bytes;
   uint32_t first, last; ///< numbers of ops, both included
@@ -20,16 +20,16 @@ struct HeldValue {
 /// Values in the order of the block, from the op that makes them to the last one that reads them,
 /// elementwise results in the place of an operand. What the caller binds, and constants, are not
 /// counted.
-struct Holding {
+struct LivenessProfile {
   mlir::Block &block;
   DeviceAttr device;
   const Homes &homes;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
-  llvm::SmallVector<HeldValue> values;
+  llvm::SmallVector<LiveValue> values;
   llvm::SmallVector<uint64_t> bytes; ///< by op
 
-  Holding(mlir::Block &block, DeviceAttr device, const Homes &homes);
+  LivenessProfile(mlir::Block &block, DeviceAttr device, const Homes &homes);
 
   /// The op of the block that `user` is, or is in.
   uint32_t numberOf(mlir::Operation *user) const;
@@ -48,7 +48,7 @@ private:
 };
 
 /// Of a tensor whose shape is known, else 0.
-uint64_t bytesHeldFor(mlir::Value value);
+uint64_t bytesLiveFor(mlir::Value value);
 
 /// Lets uses of a value and its views read what `mapping` has for it, by views that are made again.
 void readInstead(llvm::ArrayRef<mlir::OpOperand *> uses, mlir::OpBuilder &b,
@@ -61,9 +61,9 @@ void forEachWanted(
     llvm::function_ref<void(mlir::func::FuncOp, DeviceAttr, uint64_t, const Homes &)> visit);
 
 /// Has `freeOne` change the block, a value after the other, until it holds so many bytes less at
-/// its fullest; that is given, with the number of the fullest op, what the block holds now, and
+/// its peak; that is given, with the number of the op at the peak, what the block holds now, and
 /// says whether there was something to change.
-void freeAtFullest(mlir::Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
-                   llvm::function_ref<bool(const Holding &holding, uint32_t fullest)> freeOne);
+void freeAtPeak(mlir::Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
+                llvm::function_ref<bool(const LivenessProfile &liveness, uint32_t peak)> freeOne);
 
 } // namespace gantry

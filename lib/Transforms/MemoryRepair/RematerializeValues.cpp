@@ -1,10 +1,11 @@
-// Computes cheap values again where they are read late, instead of holding them until then.
+// Rematerialisation: computes cheap values again where they are read late, instead of holding them
+// until then.
 //
 // Around the place where most is held: what is read before and after it but not in between, and can
 // be made again, in front of its next reader, from what is there anyway. Elementwise ops and those
 // that go row by row cost little more than a pass over memory, and give the same bits each time.
 
-#include "Holding.h"
+#include "LivenessProfile.h"
 #include "gantry/Analysis/Rows.h"
 #include "gantry/Transforms/MemoryRepair/Passes.h"
 #include "gantry/Transforms/MemoryRepair/Words.h"
@@ -15,7 +16,7 @@ using namespace mlir;
 using namespace gantry;
 
 namespace gantry {
-#define GEN_PASS_DEF_RECOMPUTEVALUESPASS
+#define GEN_PASS_DEF_REMATERIALIZEVALUESPASS
 #include "gantry/Transforms/MemoryRepair/Passes.h.inc"
 } // namespace gantry
 
@@ -44,29 +45,29 @@ static bool isCheap(Operation *op) {
 namespace {
 /// A value that need not be held.
 struct Rematerializable {
-  const HeldValue *held = nullptr;
+  const LiveValue *held = nullptr;
   uint32_t next = 0;                  ///< number of the op that reads it then
   llvm::SetVector<Operation *> steps; ///< that make it again, views among them, in order
 };
 
 /// Looks for the value in a block.
 struct Finder {
-  const Holding &holding;
-  uint32_t fullest;
-  DenseMap<Value, const HeldValue *> held;
+  const LivenessProfile &liveness;
+  uint32_t peak;
+  DenseMap<Value, const LiveValue *> held;
 
-  Finder(const Holding &holding, uint32_t fullest) : holding(holding), fullest(fullest) {
-    for (const HeldValue &value : holding.values)
+  Finder(const LivenessProfile &liveness, uint32_t peak) : liveness(liveness), peak(peak) {
+    for (const LiveValue &value : liveness.values)
       held[value.value] = &value;
   }
 
   std::optional<Rematerializable> find() {
     std::optional<Rematerializable> best;
-    for (const HeldValue &value : holding.values) {
-      if (value.bytes < kLeast || value.first >= fullest || value.last <= fullest)
+    for (const LiveValue &value : liveness.values) {
+      if (value.bytes < kLeast || value.first >= peak || value.last <= peak)
         continue;
       Rematerializable candidate{&value, nextUse(value), {}};
-      if (candidate.next > fullest && collect(value.value, candidate) && !fillsUp(candidate) &&
+      if (candidate.next > peak && collect(value.value, candidate) && !fillsUp(candidate) &&
           (!best || isBetter(candidate, *best)))
         best = std::move(candidate);
     }
@@ -80,11 +81,11 @@ private:
                                           : a.steps.size() < b.steps.size();
   }
 
-  /// The first use from the fullest op on.
-  uint32_t nextUse(const HeldValue &value) const {
+  /// The first use from the op at the peak on.
+  uint32_t nextUse(const LiveValue &value) const {
     uint32_t next = value.last;
-    holding.forEachUse(value.value, [&](OpOperand &use) {
-      if (uint32_t at = holding.numberOf(use.getOwner()); at >= fullest)
+    liveness.forEachUse(value.value, [&](OpOperand &use) {
+      if (uint32_t at = liveness.numberOf(use.getOwner()); at >= peak)
         next = std::min(next, at);
     });
     return next;
@@ -97,14 +98,14 @@ private:
     if (auto known = held.find(value); known != held.end())
       return known->second->last >= when;
     // Bound by the caller: there for the whole run.
-    return isa<BlockArgument>(value) && holding.homes.homeOf(value) == holding.device;
+    return isa<BlockArgument>(value) && liveness.homes.homeOf(value) == liveness.device;
   }
 
   bool collect(Value value, Rematerializable &candidate) {
     Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != &holding.block || candidate.steps.size() >= kMostSteps)
+    if (!op || op->getBlock() != &liveness.block || candidate.steps.size() >= kMostSteps)
       return false;
-    if (!isView(op) && (!isCheap(op) || op->getAttr(kDeviceAttr) != holding.device))
+    if (!isView(op) && (!isCheap(op) || op->getAttr(kDeviceAttr) != liveness.device))
       return false;
     for (Value operand : op->getOperands())
       if (!isThere(operand, candidate.next) && !candidate.steps.contains(operand.getDefiningOp()) &&
@@ -119,33 +120,34 @@ private:
     uint64_t more = 0;
     for (Operation *op : candidate.steps)
       if (!isView(op) && op->getResult(0) != candidate.held->value)
-        more += bytesHeldFor(op->getResult(0));
-    return holding.bytes[candidate.next] + more >= holding.bytes[fullest];
+        more += bytesLiveFor(op->getResult(0));
+    return liveness.bytes[candidate.next] + more >= liveness.bytes[peak];
   }
 };
 
-struct RecomputeValues : gantry::impl::RecomputeValuesPassBase<RecomputeValues> {
-  using RecomputeValuesPassBase::RecomputeValuesPassBase;
+struct RematerializeValues : gantry::impl::RematerializeValuesPassBase<RematerializeValues> {
+  using RematerializeValuesPassBase::RematerializeValuesPassBase;
 
   void runOnOperation() override {
     forEachWanted(getOperation(), bytes,
                   [&](func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
                     int number = 0;
-                    freeAtFullest(func.getBody().front(), device, wanted, homes,
-                                  [&](const Holding &holding, uint32_t fullest) {
-                                    std::optional<Rematerializable> candidate =
-                                        Finder(holding, fullest).find();
-                                    if (candidate)
-                                      makeAgain(holding, *candidate, number++);
-                                    return candidate.has_value();
-                                  });
+                    freeAtPeak(func.getBody().front(), device, wanted, homes,
+                               [&](const LivenessProfile &liveness, uint32_t peak) {
+                                 std::optional<Rematerializable> candidate =
+                                     Finder(liveness, peak).find();
+                                 if (candidate)
+                                   makeAgain(liveness, *candidate, number++);
+                                 return candidate.has_value();
+                               });
                   });
   }
 
   /// In front of the next reader, for all from there on.
-  static void makeAgain(const Holding &holding, const Rematerializable &candidate, int number) {
-    SmallVector<OpOperand *> late = holding.usesFrom(candidate.held->value, candidate.next);
-    OpBuilder b(holding.ops[candidate.next]);
+  static void makeAgain(const LivenessProfile &liveness, const Rematerializable &candidate,
+                        int number) {
+    SmallVector<OpOperand *> late = liveness.usesFrom(candidate.held->value, candidate.next);
+    OpBuilder b(liveness.ops[candidate.next]);
     IRMapping mapping;
     for (Operation *op : candidate.steps) {
       Operation *again = b.clone(*op, mapping);

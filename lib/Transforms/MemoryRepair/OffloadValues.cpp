@@ -1,11 +1,11 @@
 // Keeps values on the host while nobody needs them on the device, where most is held.
 //
-// A value that is there before and after the fullest place, and that nothing uses in between, goes
+// A value that is there before and after the peak, and that nothing uses in between, goes
 // to the host behind its last use before, and comes back in front of the next one. Both are copies
 // like others, on queues of their own; how far ahead of its use a value comes back is Memory's to
 // choose. The one with the longest way in between goes first: it has most to hide behind.
 
-#include "Holding.h"
+#include "LivenessProfile.h"
 #include "gantry/Transforms/MemoryRepair/Passes.h"
 #include "gantry/Transforms/MemoryRepair/Words.h"
 
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace gantry;
 
 namespace gantry {
-#define GEN_PASS_DEF_SWAPVALUESPASS
+#define GEN_PASS_DEF_OFFLOADVALUESPASS
 #include "gantry/Transforms/MemoryRepair/Passes.h.inc"
 } // namespace gantry
 
@@ -23,7 +23,7 @@ static constexpr uint64_t kLeast = 16 << 10;
 namespace {
 /// A value and the uses between which it can go.
 struct Gap {
-  const HeldValue *held = nullptr;
+  const LiveValue *held = nullptr;
   uint32_t before = 0, next = 0; ///< numbers of ops
 
   bool isBetter(const Gap &other) const {
@@ -34,37 +34,38 @@ struct Gap {
   }
 };
 
-struct SwapValues : gantry::impl::SwapValuesPassBase<SwapValues> {
-  using SwapValuesPassBase::SwapValuesPassBase;
+struct OffloadValues : gantry::impl::OffloadValuesPassBase<OffloadValues> {
+  using OffloadValuesPassBase::OffloadValuesPassBase;
 
   void runOnOperation() override {
     forEachWanted(getOperation(), bytes,
                   [&](func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
                     if (device != homes.hostOf(device))
-                      freeAtFullest(func.getBody().front(), device, wanted, homes, sendLongestAway);
+                      freeAtPeak(func.getBody().front(), device, wanted, homes, sendLongestAway);
                   });
   }
 
-  static bool sendLongestAway(const Holding &holding, uint32_t fullest) {
+  static bool sendLongestAway(const LivenessProfile &liveness, uint32_t peak) {
     Gap best;
-    for (const HeldValue &value : holding.values)
-      if (std::optional<Gap> gap = gapAt(holding, value, fullest); gap && gap->isBetter(best))
+    for (const LiveValue &value : liveness.values)
+      if (std::optional<Gap> gap = gapAt(liveness, value, peak); gap && gap->isBetter(best))
         best = *gap;
     if (best.held)
-      sendAway(holding, best);
+      sendAway(liveness, best);
     return best.held;
   }
 
   /// Between the uses on both sides of op `at`, which is none of them.
-  static std::optional<Gap> gapAt(const Holding &holding, const HeldValue &value, uint32_t at) {
+  static std::optional<Gap> gapAt(const LivenessProfile &liveness, const LiveValue &value,
+                                  uint32_t at) {
     // What comes from elsewhere could come later, which Memory sees to.
     Operation *maker = value.value.getDefiningOp();
     if (value.bytes < kLeast || value.first >= at || value.last <= at || !maker)
       return std::nullopt;
     Gap gap{&value, value.first, value.last};
     bool isUsed = false;
-    holding.forEachUse(value.value, [&](OpOperand &use) {
-      const uint32_t user = holding.numberOf(use.getOwner());
+    liveness.forEachUse(value.value, [&](OpOperand &use) {
+      const uint32_t user = liveness.numberOf(use.getOwner());
       isUsed |= user == at;
       if (user < at)
         gap.before = std::max(gap.before, user);
@@ -78,26 +79,26 @@ struct SwapValues : gantry::impl::SwapValuesPassBase<SwapValues> {
 
   static Value copyTo(OpBuilder &b, Value value, DeviceAttr device) {
     return CopyOp::create(b, value.getLoc(), value, device, /*force=*/true,
-                          b.getStringAttr(kOverLimitCause));
+                          b.getStringAttr(kMemoryLimitCause));
   }
 
-  static void sendAway(const Holding &holding, const Gap &gap) {
+  static void sendAway(const LivenessProfile &liveness, const Gap &gap) {
     Value value = gap.held->value;
-    SmallVector<OpOperand *> late = holding.usesFrom(value, gap.next);
-    const DeviceAttr host = holding.homes.hostOf(holding.device);
+    SmallVector<OpOperand *> late = liveness.usesFrom(value, gap.next);
+    const DeviceAttr host = liveness.homes.hostOf(liveness.device);
     OpBuilder b(value.getContext());
     Value there;
     // What the host has already need not go there.
     if (auto copy = value.getDefiningOp<CopyOp>();
-        copy && holding.homes.homeOf(copy.getInput()) == host) {
+        copy && liveness.homes.homeOf(copy.getInput()) == host) {
       there = copy.getInput();
     } else {
-      b.setInsertionPointAfter(holding.ops[gap.before]);
+      b.setInsertionPointAfter(liveness.ops[gap.before]);
       there = copyTo(b, value, host);
     }
-    b.setInsertionPoint(holding.ops[gap.next]);
+    b.setInsertionPoint(liveness.ops[gap.next]);
     IRMapping mapping;
-    mapping.map(value, copyTo(b, there, holding.device));
+    mapping.map(value, copyTo(b, there, liveness.device));
     readInstead(late, b, mapping);
   }
 };

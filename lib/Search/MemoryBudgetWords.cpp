@@ -1,4 +1,4 @@
-#include "OverLimitWords.h"
+#include "MemoryBudgetWords.h"
 
 #include "gantry/Analysis/LiveRanges.h"
 #include "gantry/Support/Bytes.h"
@@ -8,7 +8,7 @@
 
 using namespace mlir;
 using namespace gantry;
-using namespace gantry::overlimit;
+using namespace gantry::memorybudget;
 
 /// Calls `add` with what is said of each device; what is empty is not said.
 static std::string describeByDevice(ModuleOp module,
@@ -33,7 +33,7 @@ static Brought broughtTo(plan::ir::DeviceOp device, bool isWeight) {
     for (unsigned i = 0; i < copy.getSources().size(); ++i) {
       plan::ir::CopyOp::Copied value = copy.getCopied(i);
       auto target = value.target.getDefiningOp<plan::ir::BufferDeclOp>();
-      if (value.cause != kOverLimitCause || !target ||
+      if (value.cause != kMemoryLimitCause || !target ||
           isa<plan::ir::UseOp>(value.source.getDefiningOp()) != isWeight ||
           target.getDeviceAttr().getAttr() != device.getSymNameAttr())
         continue;
@@ -51,7 +51,7 @@ static std::string count(Brought brought, StringRef what) {
          formatBytes(brought.bytes) + (isOne ? "" : " in all");
 }
 
-std::string overlimit::describeStreamed(ModuleOp module) {
+std::string memorybudget::describeStreamed(ModuleOp module) {
   return describeByDevice(module, [](plan::ir::DeviceOp device) -> std::string {
     Brought brought = broughtTo(device, true);
     if (brought.number == 0)
@@ -62,7 +62,7 @@ std::string overlimit::describeStreamed(ModuleOp module) {
   });
 }
 
-std::string overlimit::describeSwapped(ModuleOp module) {
+std::string memorybudget::describeOffloaded(ModuleOp module) {
   return describeByDevice(module, [](plan::ir::DeviceOp device) -> std::string {
     Brought brought = broughtTo(device, false);
     if (brought.number == 0 || device.getDevice().getName().type == DeviceType::CPU)
@@ -79,7 +79,7 @@ static unsigned countPlaced(ModuleOp module, function_ref<bool(plan::ir::PlacedA
   return number;
 }
 
-std::string overlimit::describeRecomputed(ModuleOp module) {
+std::string memorybudget::describeRematerialized(ModuleOp module) {
   return describeByDevice(module, [&](plan::ir::DeviceOp device) -> std::string {
     unsigned number = countPlaced(module, [&](plan::ir::PlacedAttr op) {
       return op.getDevice().getAttr() == device.getSymNameAttr() &&
@@ -91,7 +91,7 @@ std::string overlimit::describeRecomputed(ModuleOp module) {
   });
 }
 
-std::string overlimit::describeMoved(ModuleOp module) {
+std::string memorybudget::describeMoved(ModuleOp module) {
   return describeByDevice(module, [&](plan::ir::DeviceOp device) -> std::string {
     unsigned number = countPlaced(module, [&](plan::ir::PlacedAttr op) {
       return op.getDevice().getAttr() == device.getSymNameAttr() && op.getReason() == kMovedReason;
@@ -102,7 +102,7 @@ std::string overlimit::describeMoved(ModuleOp module) {
   });
 }
 
-std::string overlimit::describePieces(ModuleOp module, const MemoryRepair &repair) {
+std::string memorybudget::describePieces(ModuleOp module, const MemoryRepair &repair) {
   std::string text;
   for (auto [device, row] : llvm::zip(module.getOps<plan::ir::DeviceOp>(), repair))
     if (row.pieces > 1)
@@ -112,7 +112,7 @@ std::string overlimit::describePieces(ModuleOp module, const MemoryRepair &repai
   return text;
 }
 
-std::string overlimit::compare(int64_t saved, double seconds) {
+std::string memorybudget::compare(int64_t saved, double seconds) {
   std::string text = saved == 0 ? "saves no memory"
                                 : (saved < 0 ? "takes " : "saves ") + formatBytes(std::abs(saved));
   if (seconds == 0)
@@ -121,7 +121,7 @@ std::string overlimit::compare(int64_t saved, double seconds) {
          " per run";
 }
 
-std::string overlimit::compareAll(double before, double after) {
+std::string memorybudget::compareAll(double before, double after) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << "predicted " << formatSeconds(before) << " -> " << formatSeconds(after) << " per run";
@@ -178,7 +178,7 @@ static std::string describe(WorkingSet set) {
   return text + (set.parts.size() > most ? ", and less of others" : "");
 }
 
-Refusal overlimit::refusalOf(ModuleOp module, size_t shortest, int64_t bytes, int64_t missing) {
+Refusal memorybudget::refusalOf(ModuleOp module, size_t shortest, int64_t bytes, int64_t missing) {
   plan::ir::DeviceOp device = *std::next(module.getOps<plan::ir::DeviceOp>().begin(), shortest);
   plan::ir::LaunchOp fullest;
   WorkingSet most;

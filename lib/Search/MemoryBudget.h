@@ -1,5 +1,5 @@
-// What is tried when a plan does not fit (spec M2, --over-limit=fix): above the pipeline, which
-// stays a pure function of its options.
+// Memory-budget repair: what is tried when a plan does not fit (spec M2, --over-limit=fix): above
+// the pipeline, which stays a pure function of its options.
 #pragma once
 
 #include "gantry/Pipeline/Pipeline.h"

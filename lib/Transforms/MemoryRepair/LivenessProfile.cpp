@@ -1,4 +1,4 @@
-#include "Holding.h"
+#include "LivenessProfile.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
@@ -8,12 +8,12 @@ using namespace gantry;
 /// Values of a block that are freed on a device.
 static constexpr unsigned kMostValues = 128;
 
-uint64_t gantry::bytesHeldFor(Value value) {
+uint64_t gantry::bytesLiveFor(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() ? getByteSize(type) : 0;
 }
 
-Holding::Holding(Block &block, DeviceAttr device, const Homes &homes)
+LivenessProfile::LivenessProfile(Block &block, DeviceAttr device, const Homes &homes)
     : block(block), device(device), homes(homes) {
   for (Operation &op : block) {
     numbers[&op] = ops.size();
@@ -28,11 +28,11 @@ Holding::Holding(Block &block, DeviceAttr device, const Homes &homes)
   sumUp();
 }
 
-uint32_t Holding::numberOf(Operation *user) const {
+uint32_t LivenessProfile::numberOf(Operation *user) const {
   return numbers.lookup(block.findAncestorOpInBlock(*user));
 }
 
-void Holding::forEachUse(Value value, function_ref<void(OpOperand &)> visit) const {
+void LivenessProfile::forEachUse(Value value, function_ref<void(OpOperand &)> visit) const {
   for (OpOperand &use : value.getUses())
     if (isView(use.getOwner()))
       forEachUse(use.getOwner()->getResult(0), visit);
@@ -40,7 +40,7 @@ void Holding::forEachUse(Value value, function_ref<void(OpOperand &)> visit) con
       visit(use);
 }
 
-SmallVector<OpOperand *> Holding::usesFrom(Value value, uint32_t first) const {
+SmallVector<OpOperand *> LivenessProfile::usesFrom(Value value, uint32_t first) const {
   SmallVector<OpOperand *> uses;
   forEachUse(value, [&](OpOperand &use) {
     if (numberOf(use.getOwner()) >= first)
@@ -50,11 +50,11 @@ SmallVector<OpOperand *> Holding::usesFrom(Value value, uint32_t first) const {
 }
 
 /// What is elsewhere is held from the first op that needs it here.
-void Holding::add(Value value, bool isHere) {
+void LivenessProfile::add(Value value, bool isHere) {
   if (!isHere && homes.homeOf(value) == device)
     return; // bound by the caller
   bool isReturned = false;
-  HeldValue held{value, bytesHeldFor(value), UINT32_MAX, 0};
+  LiveValue held{value, bytesLiveFor(value), UINT32_MAX, 0};
   if (isHere)
     held.first = held.last = numberOf(value.getDefiningOp());
   forEachUse(value, [&](OpOperand &use) {
@@ -69,24 +69,24 @@ void Holding::add(Value value, bool isHere) {
     values.push_back(held);
 }
 
-uint64_t Holding::replaced(Operation *op) const {
+uint64_t LivenessProfile::replaced(Operation *op) const {
   if (op->getNumResults() != 1)
     return 0;
   for (OpOperand &use : op->getOpOperands()) {
-    if (!isElementwiseUse(use) || bytesHeldFor(use.get()) != bytesHeldFor(op->getResult(0)))
+    if (!isElementwiseUse(use) || bytesLiveFor(use.get()) != bytesLiveFor(op->getResult(0)))
       continue;
     Value value = skipViews(use.get());
     uint32_t last = 0;
     forEachUse(value, [&](OpOperand &other) { last = std::max(last, numberOf(other.getOwner())); });
     if (homes.homeOf(value) == device && value.getDefiningOp() && last == numberOf(op))
-      return bytesHeldFor(use.get());
+      return bytesLiveFor(use.get());
   }
   return 0;
 }
 
-void Holding::sumUp() {
+void LivenessProfile::sumUp() {
   SmallVector<int64_t> change(ops.size() + 1);
-  for (const HeldValue &held : values) {
+  for (const LiveValue &held : values) {
     change[held.first] += held.bytes;
     change[held.last + 1] -= held.bytes;
   }
@@ -97,9 +97,9 @@ void Holding::sumUp() {
   }
 }
 
-uint64_t Holding::across(uint32_t cut) const {
+uint64_t LivenessProfile::across(uint32_t cut) const {
   uint64_t sum = 0;
-  for (const HeldValue &held : values)
+  for (const LiveValue &held : values)
     if (held.first < cut && cut <= held.last)
       sum += held.bytes;
   return sum;
@@ -132,17 +132,17 @@ void gantry::forEachWanted(
         visit(func, DeviceAttr::get(module.getContext(), logical.name), bytes, homes);
 }
 
-void gantry::freeAtFullest(Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
-                           function_ref<bool(const Holding &, uint32_t)> freeOne) {
+void gantry::freeAtPeak(Block &block, DeviceAttr device, uint64_t wanted, const Homes &homes,
+                        function_ref<bool(const LivenessProfile &, uint32_t)> freeOne) {
   std::optional<uint64_t> first;
   for (unsigned freed = 0; freed < kMostValues; ++freed) {
-    Holding holding(block, device, homes);
-    const uint32_t fullest = llvm::max_element(holding.bytes) - holding.bytes.begin();
-    const uint64_t most = holding.bytes[fullest];
+    LivenessProfile liveness(block, device, homes);
+    const uint32_t peak = llvm::max_element(liveness.bytes) - liveness.bytes.begin();
+    const uint64_t most = liveness.bytes[peak];
     if (most + wanted <= first.value_or(most))
       return;
     first = std::max(most, first.value_or(most));
-    if (!freeOne(holding, fullest))
+    if (!freeOne(liveness, peak))
       return;
   }
 }
