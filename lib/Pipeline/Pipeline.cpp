@@ -187,7 +187,7 @@ static void addCopy(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createKeepBlockQuantizedPass());
   // Before copies are counted: what happens at load is not of the run.
   if (options.copy.once)
-    pm.addPass(createEvaluateOncePass());
+    pm.addPass(createEvaluateLoadTimeConstantsPass());
 
   pm.addPass(createCheckCopyBudgetPass(options.copy.budget));
 }
@@ -213,7 +213,7 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   }
   // The layouts of weights that are made at load are made there, too.
   if (options.copy.once)
-    pm.addPass(createEvaluateOncePass());
+    pm.addPass(createEvaluateLoadTimeConstantsPass());
   // Before groups, of which updates are the last ops.
   pm.addPass(createReadUpdatedVariablesPass());
   // Before groups, which are made of what is one kernel at most.

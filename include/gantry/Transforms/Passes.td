@@ -378,7 +378,7 @@ def SplitBatchPass : Pass<"gantry-split-batch", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
-def EvaluateOncePass : Pass<"gantry-evaluate-once", "::mlir::ModuleOp"> {
+def EvaluateLoadTimeConstantsPass : Pass<"gantry-evaluate-once", "::mlir::ModuleOp"> {
   let summary = "move what depends on constants alone to where a plan is loaded";
   let description = [{
     Ops of the body of a function that read nothing but constants, and copies of their results, move to a

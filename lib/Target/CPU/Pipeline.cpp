@@ -50,7 +50,7 @@ void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createLowerWorkItemsPass());
   pm.addPass(createCanonicalizePass());
   addPasses(pm, "cse");
-  pm.addNestedPass<func::FuncOp>(createKeepInPlacePass());
+  pm.addNestedPass<func::FuncOp>(createCheckInPlaceSafetyPass());
 }
 
 void gantry::buildLLVMPipeline(OpPassManager &pm) {

@@ -4,9 +4,9 @@
 // Kernels belong to targets: that of the device that they run on, and those of the other drivers
 // that the plan is to run with. Each target has a module for its kernels; what is computed in the
 // same way has one kernel there, and one name in all modules. What differs in numbers alone is
-// computed in the same way, too, if there is much of it (LooseNumbers.h).
+// computed in the same way, too, if there is much of it (ScalarParameters.h).
 
-#include "LooseNumbers.h"
+#include "ScalarParameters.h"
 
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Analysis/SharedBuffers.h"
@@ -107,7 +107,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   llvm::StringMap<unsigned> nameCounts;
   /// The layout that some kernel wants of a constant that several read, by its value and device.
   DenseMap<std::pair<Attribute, Attribute>, Attribute> wanted;
-  LooseNumbers loose;
+  ScalarParameters scalarParameters;
   std::optional<TargetMap> targets;
 
   void runOnOperation() override {
@@ -115,7 +115,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     known.clear();
     nameCounts.clear();
     wanted.clear();
-    loose = LooseNumbers();
+    scalarParameters = ScalarParameters();
     targets.emplace(getOperation());
     // That of the host is there even when it has nothing to do.
     moduleOf(findTarget(driverName(Driver::host)));
@@ -152,12 +152,13 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   }
 
   void noteNumbers(const KernelGroup &ops) {
-    llvm::SetVector<Value> numbers = LooseNumbers::find(ops);
+    llvm::SetVector<Value> numbers = ScalarParameters::find(ops);
     if (numbers.empty())
       return;
     llvm::SetVector<Value> operands = operandsOf(ops);
     operands.insert_range(numbers);
-    loose.add(ops.back(), numbers.getArrayRef(), textOf(*makeBody(ops, operands.getArrayRef())));
+    scalarParameters.add(ops.back(), numbers.getArrayRef(),
+                         textOf(*makeBody(ops, operands.getArrayRef())));
   }
 
   void form(const std::vector<KernelGroup> &groups) {
@@ -175,7 +176,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     for (Operation *op : ops)
       for (Value operand : op->getOperands())
         if (!inside.contains(operand.getDefiningOp()) &&
-            (!belongsInKernel(operand) || loose.has(ops.back(), operand)))
+            (!belongsInKernel(operand) || scalarParameters.has(ops.back(), operand)))
           operands.insert(operand);
     return operands;
   }

@@ -3,8 +3,8 @@
 // the first number that uses it to the end of the last, and commands of other queues that are
 // predicted to run at that time lie between (docs/designs/memory.md).
 
+#include "AliasConcatSlice.h"
 #include "DelayCopies.h"
-#include "ElideMoves.h"
 #include "GateCopies.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Device/StreamRoom.h"
@@ -112,7 +112,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
 
   LogicalResult placeBuffers(plan::ir::FuncOp func, const schedule::CommandCosts &costs) {
     if (reuse)
-      elideMoves(func);
+      aliasConcatSlice(func);
     Buffers byDevice = buffersOf(func);
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
     // What the host keeps comes in when there is room.

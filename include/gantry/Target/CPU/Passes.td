@@ -185,7 +185,7 @@ def LowerWorkItemsPass : Pass<"gantry-lower-work-items", "::mlir::func::FuncOp">
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect"];
 }
 
-def KeepInPlacePass : Pass<"gantry-keep-in-place", "::mlir::func::FuncOp"> {
+def CheckInPlaceSafetyPass : Pass<"gantry-keep-in-place", "::mlir::func::FuncOp"> {
   let summary = "take back which arguments a kernel's result may overwrite";
   let description = [{
     Precondition: loops over buffers. `gantry.work` lists, by what the ops mean, the arguments whose

@@ -10,6 +10,6 @@ namespace gantry::memory {
 ///
 /// It stays where one buffer could be written while another one of its bytes is still read, and
 /// where more bytes would be live than at the fullest moment of its device.
-void elideMoves(plan::ir::FuncOp func);
+void aliasConcatSlice(plan::ir::FuncOp func);
 
 } // namespace gantry::memory

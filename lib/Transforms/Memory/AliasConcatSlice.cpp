@@ -7,7 +7,7 @@
 // buffer of those bytes is used again. A move stays where the group would live longer than the
 // fullest moment of its device allows.
 
-#include "ElideMoves.h"
+#include "AliasConcatSlice.h"
 
 #include "gantry/Analysis/SharedBuffers.h"
 
@@ -443,7 +443,7 @@ void Elider::note(const Group &group) {
   ++numWholes;
 }
 
-void gantry::memory::elideMoves(plan::ir::FuncOp func) {
+void gantry::memory::aliasConcatSlice(plan::ir::FuncOp func) {
   WalkResult walk = func.walk([](plan::ir::LaunchOp launch) {
     return isMove(launch) ? WalkResult::interrupt() : WalkResult::advance();
   });

@@ -1,4 +1,4 @@
-#include "LooseNumbers.h"
+#include "ScalarParameters.h"
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
@@ -13,7 +13,7 @@ static bool isNumber(Value value) {
   return belongsInKernel(value) && (isa<FloatType>(element) || element.getIntOrFloatBitWidth() > 1);
 }
 
-llvm::SetVector<Value> LooseNumbers::find(ArrayRef<Operation *> ops) {
+llvm::SetVector<Value> ScalarParameters::find(ArrayRef<Operation *> ops) {
   llvm::SetVector<Value> numbers;
   DenseSet<Value> others;
   for (Operation *op : ops)
@@ -27,7 +27,7 @@ llvm::SetVector<Value> LooseNumbers::find(ArrayRef<Operation *> ops) {
   return numbers;
 }
 
-void LooseNumbers::add(Operation *root, ArrayRef<Value> numbers, StringRef text) {
+void ScalarParameters::add(Operation *root, ArrayRef<Value> numbers, StringRef text) {
   SmallVector<Attribute> values;
   for (Value number : numbers)
     values.push_back(number.getDefiningOp<ConstantOp>().getValueAttr());
@@ -41,7 +41,7 @@ void LooseNumbers::add(Operation *root, ArrayRef<Value> numbers, StringRef text)
   groups[root] = {SmallVector<Value>(numbers), &alike};
 }
 
-bool LooseNumbers::has(Operation *root, Value number) const {
+bool ScalarParameters::has(Operation *root, Value number) const {
   auto found = groups.find(root);
   if (found == groups.end() || found->second.alike->values.size() < kFewestKernels)
     return false;

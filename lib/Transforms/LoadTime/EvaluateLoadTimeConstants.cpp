@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace gantry;
 
 namespace gantry {
-#define GEN_PASS_DEF_EVALUATEONCEPASS
+#define GEN_PASS_DEF_EVALUATELOADTIMECONSTANTSPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
@@ -261,7 +261,8 @@ private:
   IRMapping mapping;     ///< to the values of the load function
 };
 
-struct EvaluateOnce : gantry::impl::EvaluateOncePassBase<EvaluateOnce> {
+struct EvaluateLoadTimeConstants
+    : gantry::impl::EvaluateLoadTimeConstantsPassBase<EvaluateLoadTimeConstants> {
   void runOnOperation() override {
     Homes homes(getOperation());
     LoadFunction load(getOperation());

@@ -14,7 +14,7 @@
 
 namespace gantry {
 
-class LooseNumbers {
+class ScalarParameters {
 public:
   /// The numbers that a kernel of these ops could have as arguments: those that are read element by
   /// element and nothing else, from which no code follows.

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace gantry;
 
 namespace gantry {
-#define GEN_PASS_DEF_KEEPINPLACEPASS
+#define GEN_PASS_DEF_CHECKINPLACESAFETYPASS
 #include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
@@ -179,7 +179,7 @@ static BlockArgument resultOf(func::FuncOp kernel, WorkAttr work) {
 }
 
 namespace {
-struct KeepInPlace : gantry::impl::KeepInPlacePassBase<KeepInPlace> {
+struct CheckInPlaceSafety : gantry::impl::CheckInPlaceSafetyPassBase<CheckInPlaceSafety> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     WorkAttr work = WorkAttr::of(kernel);
