@@ -14,7 +14,7 @@ void gantry::buildCUDAKernelPipeline(OpPassManager &pm) {
   // In the words of the graph: what is computed below is our own variant of it.
   pm.addPass(createNameLibraryProductsPass());
   // What has an order of its own, before it becomes loops over whole tensors.
-  pm.addPass(createEmitLinesPass());
+  pm.addPass(createEmitStructuredKernelsPass());
   pm.addPass(createLowerKernelsToLinalgPass());
   addPasses(pm, "func.func(linalg-generalize-named-ops)");
   pm.addPass(createCanonicalizePass());

@@ -32,7 +32,7 @@ def NameLibraryProductsPass : Pass<"gantry-name-library-products", "::mlir::Modu
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
-def EmitLinesPass : Pass<"gantry-emit-gpu-lines", "::mlir::ModuleOp"> {
+def EmitStructuredKernelsPass : Pass<"gantry-emit-gpu-lines", "::mlir::ModuleOp"> {
   let summary = "turn kernels with an order of their own into the code of GPU threads";
   let description = [{
     Kernels of one `gantry.attention`, `gantry.cumsum`, `gantry.top_k`, `gantry.scatter_elements` or `gantry.scatter_nd`

@@ -39,6 +39,6 @@ void emitTile(KernelEmitter &kernel, const Product &product, const CoreOperands 
               const CoreTile &tile, const TilePlace &place, StoreAccumulators &store);
 
 /// Null where the GPUs have no tensor cores for the operands, or the matrices are too small.
-std::unique_ptr<Way> makeCoreTiles(const Output &output, const Product &product);
+std::unique_ptr<LoweringStrategy> makeCoreTiles(const Output &output, const Product &product);
 
 } // namespace gantry::gpu

@@ -57,13 +57,14 @@ struct OnCores {
 };
 
 template <typename Products>
-class AttentionWay : public Way {
+class AttentionStrategy : public LoweringStrategy {
 public:
   using TileOf = typename Products::TileOf;
 
-  AttentionWay(const Output &output, AttentionForm form, const AttentionTiles<TileOf> &tiles,
-               Products products)
-      : Way(output), form(std::move(form)), tiles(tiles), products(std::move(products)),
+  AttentionStrategy(const Output &output, AttentionForm form, const AttentionTiles<TileOf> &tiles,
+                    Products products)
+      : LoweringStrategy(output), form(std::move(form)), tiles(tiles),
+        products(std::move(products)),
         rows(this->form.weights, reductionsOf(this->form), rowDims(this->form), this->form.rowOps) {
   }
 
@@ -97,8 +98,8 @@ private:
 
 /// Along the columns of a product.
 template <typename Products>
-void AttentionWay<Products>::forTiles(KernelEmitter &kernel, const Product &product,
-                                      const TileOf &tile, StoreAccumulators &store) {
+void AttentionStrategy<Products>::forTiles(KernelEmitter &kernel, const Product &product,
+                                           const TileOf &tile, StoreAccumulators &store) {
   ImplicitLocOpBuilder &b = kernel.builder();
   int64_t across = llvm::divideCeil(product.count(product.columns), tile.columns);
   if (across == 1) {
@@ -113,7 +114,7 @@ void AttentionWay<Products>::forTiles(KernelEmitter &kernel, const Product &prod
 }
 
 template <typename Products>
-void AttentionWay<Products>::computeScores(KernelEmitter &kernel) {
+void AttentionStrategy<Products>::computeScores(KernelEmitter &kernel) {
   Output scores = output;
   scores.tensor = form.first;
   StoreAccumulators store(kernel, scores, form.scores, tiles.scores.rows, tiles.scores.columns);
@@ -123,7 +124,7 @@ void AttentionWay<Products>::computeScores(KernelEmitter &kernel) {
 
 /// Behind the last query there are its scores again.
 template <typename Products>
-void AttentionWay<Products>::computeWeights(KernelEmitter &kernel) {
+void AttentionStrategy<Products>::computeWeights(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   const int64_t lanes = rows.order().lanes, count = tiles.scores.rows,
@@ -162,7 +163,7 @@ void AttentionWay<Products>::computeWeights(KernelEmitter &kernel) {
 }
 
 template <typename Products>
-void AttentionWay<Products>::computeContext(KernelEmitter &kernel) {
+void AttentionStrategy<Products>::computeContext(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   kernel.provideInputs();
   kernel.elements().provide(form.weights, [&](ValueRange at) -> Value {
@@ -177,7 +178,7 @@ void AttentionWay<Products>::computeContext(KernelEmitter &kernel) {
 }
 
 template <typename Products>
-void AttentionWay<Products>::emit(KernelEmitter &kernel) {
+void AttentionStrategy<Products>::emit(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   launch.needBlocks(blocks());
@@ -201,17 +202,18 @@ static AttentionSizes sizesOf(const AttentionForm &form) {
 }
 
 template <typename Products>
-static std::unique_ptr<Way>
-makeWay(const Output &output, AttentionForm form,
-        const std::optional<AttentionTiles<typename Products::TileOf>> &tiles, Products products) {
+static std::unique_ptr<LoweringStrategy>
+makeStrategy(const Output &output, AttentionForm form,
+             const std::optional<AttentionTiles<typename Products::TileOf>> &tiles,
+             Products products) {
   if (!tiles)
     return nullptr;
-  auto way = std::make_unique<AttentionWay<Products>>(output, std::move(form), *tiles,
-                                                      std::move(products));
-  return way->applies() ? std::move(way) : nullptr;
+  auto strategy = std::make_unique<AttentionStrategy<Products>>(output, std::move(form), *tiles,
+                                                                std::move(products));
+  return strategy->applies() ? std::move(strategy) : nullptr;
 }
 
-std::unique_ptr<Way> gantry::gpu::findAttentionWay(const Output &output) {
+std::unique_ptr<LoweringStrategy> gantry::gpu::findAttentionStrategy(const Output &output) {
   std::optional<AttentionForm> form = output.isOnly ? findAttention(output.tensor) : std::nullopt;
   if (!form)
     return nullptr;
@@ -222,9 +224,9 @@ std::unique_ptr<Way> gantry::gpu::findAttentionWay(const Output &output) {
   std::optional<CoreOperands> ofScores = coreOperandsOf(form->scores, output),
                               ofContext = coreOperandsOf(form->context, output);
   if (ofScores && ofContext && ofScores->kind == ofContext->kind)
-    return makeWay(output, std::move(*form),
-                   chooseAttention(sizes, ofScores->kind, score.getIntOrFloatBitWidth() / 8),
-                   OnCores{output});
+    return makeStrategy(output, std::move(*form),
+                        chooseAttention(sizes, ofScores->kind, score.getIntOrFloatBitWidth() / 8),
+                        OnCores{output});
   auto isF32 = [](const Value &tensor) { return elementOf(tensor).isF32(); };
   if (ofScores || ofContext || !isF32(form->first) || !isF32(form->weights) ||
       !form->scores.type().isF32() ||
@@ -232,5 +234,5 @@ std::unique_ptr<Way> gantry::gpu::findAttentionWay(const Output &output) {
                                form->context.right.operand},
                     [&](OpOperand *operand) { return isF32(operand->get()); }))
     return nullptr;
-  return makeWay(output, std::move(*form), chooseAttention(sizes), OnLanes());
+  return makeStrategy(output, std::move(*form), chooseAttention(sizes), OnLanes());
 }

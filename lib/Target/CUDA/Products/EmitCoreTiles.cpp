@@ -312,10 +312,10 @@ std::optional<CoreOperands> gantry::gpu::coreOperandsOf(const Product &product,
 }
 
 namespace {
-class CoreTilesWay : public Way {
+class CoreTilesStrategy : public LoweringStrategy {
 public:
-  CoreTilesWay(const Output &output, Product product, const CoreOperands &operands)
-      : Way(output), product(std::move(product)), operands(operands),
+  CoreTilesStrategy(const Output &output, Product product, const CoreOperands &operands)
+      : LoweringStrategy(output), product(std::move(product)), operands(operands),
         tile(chooseCoreTile(this->product, operands.shape(), operands.bytes())) {
     if (output.stages != 0 && mayBeStaged())
       tile = chooseStagedTile(tile, ProductSizes::of(this->product), operands.shape(),
@@ -340,7 +340,8 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Way> gantry::gpu::makeCoreTiles(const Output &output, const Product &product) {
+std::unique_ptr<LoweringStrategy> gantry::gpu::makeCoreTiles(const Output &output,
+                                                             const Product &product) {
   std::optional<CoreOperands> operands = coreOperandsOf(product, output);
-  return operands ? std::make_unique<CoreTilesWay>(output, product, *operands) : nullptr;
+  return operands ? std::make_unique<CoreTilesStrategy>(output, product, *operands) : nullptr;
 }

@@ -219,10 +219,10 @@ void gantry::gpu::emitTile(KernelEmitter &kernel, const Product &product, const 
 }
 
 namespace {
-class TilesWay : public Way {
+class TilesStrategy : public LoweringStrategy {
 public:
-  TilesWay(const Output &output, Product product)
-      : Way(output), product(std::move(product)),
+  TilesStrategy(const Output &output, Product product)
+      : LoweringStrategy(output), product(std::move(product)),
         tile(chooseTile(ProductSizes::of(this->product),
                         this->product.type().getIntOrFloatBitWidth() / 8)) {}
   int64_t threads() const override { return tile.threads(); }
@@ -237,12 +237,12 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Way> gantry::gpu::findTiles(const Output &output) {
+std::unique_ptr<LoweringStrategy> gantry::gpu::findTiles(const Output &output) {
   // A block has as many threads as the tile wants.
   std::optional<Product> product = output.isOnly ? findTiledProduct(output.tensor) : std::nullopt;
   if (!product)
     return nullptr;
-  if (std::unique_ptr<Way> cores = makeCoreTiles(output, *product))
+  if (std::unique_ptr<LoweringStrategy> cores = makeCoreTiles(output, *product))
     return cores;
-  return std::make_unique<TilesWay>(output, std::move(*product));
+  return std::make_unique<TilesStrategy>(output, std::move(*product));
 }

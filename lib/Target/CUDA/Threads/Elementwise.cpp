@@ -22,9 +22,9 @@ static int64_t bytesOf(Type element) {
 int64_t gantry::gpu::valuesAtOnce(Type element) { return kAccessBytes / bytesOf(element); }
 
 namespace {
-class ElementsWay : public Way {
+class ElementsStrategy : public LoweringStrategy {
 public:
-  using Way::Way;
+  using LoweringStrategy::LoweringStrategy;
   int64_t threads() const override { return threadsFor(output.count()); }
   void emit(KernelEmitter &kernel) override;
 
@@ -40,7 +40,7 @@ private:
 
 /// As many as one access of the widest type has: two of one lane would leave a gap in each between
 /// what neighbouring lanes read.
-int64_t ElementsWay::chooseValues(KernelEmitter &kernel) const {
+int64_t ElementsStrategy::chooseValues(KernelEmitter &kernel) const {
   Alignment reads(output.tensor);
   int64_t last = int64_t(output.shape().size()) - 1, bytes = bytesOf(output.element());
   for (BlockArgument argument : kernel.function().getBody().front().getArguments())
@@ -50,7 +50,8 @@ int64_t ElementsWay::chooseValues(KernelEmitter &kernel) const {
   return std::max<int64_t>(1, kAccessBytes / bytes);
 }
 
-void ElementsWay::emitRun(KernelEmitter &kernel, Value first, int64_t values, ValueRange indices) {
+void ElementsStrategy::emitRun(KernelEmitter &kernel, Value first, int64_t values,
+                               ValueRange indices) {
   ImplicitLocOpBuilder &b = kernel.builder();
   SmallVector<Value> computed;
   SmallVector<Indices> places;
@@ -73,12 +74,12 @@ void ElementsWay::emitRun(KernelEmitter &kernel, Value first, int64_t values, Va
 }
 
 /// What is left behind the last whole run.
-void ElementsWay::emitRest(KernelEmitter &kernel, Value first) {
+void ElementsStrategy::emitRest(KernelEmitter &kernel, Value first) {
   kernel.loops().loop(first, output.count(), 1,
                       [&](Value number) { emitRun(kernel, number, 1, {}); });
 }
 
-void ElementsWay::emit(KernelEmitter &kernel) {
+void ElementsStrategy::emit(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   int64_t count = output.count(), values = chooseValues(kernel);
@@ -118,6 +119,6 @@ void ElementsWay::emit(KernelEmitter &kernel) {
   kernel.onlyIf(compareRun(arith::CmpIPredicate::ult, runs), emitAll);
 }
 
-std::unique_ptr<Way> gantry::gpu::findElements(const Output &output) {
-  return std::make_unique<ElementsWay>(output);
+std::unique_ptr<LoweringStrategy> gantry::gpu::findElements(const Output &output) {
+  return std::make_unique<ElementsStrategy>(output);
 }

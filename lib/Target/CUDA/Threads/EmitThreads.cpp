@@ -26,13 +26,13 @@ namespace gantry {
 } // namespace gantry
 
 /// The ways of computing an output, the first that applies is taken.
-static constexpr std::unique_ptr<Way> (*kWays[])(const Output &) = {
-    findAttentionWay, findTiles, findTeams, findSharedRows, findSquares, findElements};
+static constexpr std::unique_ptr<LoweringStrategy> (*kLoweringStrategies[])(const Output &) = {
+    findAttentionStrategy, findTiles, findTeams, findSharedRows, findSharedTranspose, findElements};
 
-static std::unique_ptr<Way> findWay(const Output &output) {
-  for (auto find : kWays)
-    if (std::unique_ptr<Way> way = find(output))
-      return way;
+static std::unique_ptr<LoweringStrategy> findStrategy(const Output &output) {
+  for (auto find : kLoweringStrategies)
+    if (std::unique_ptr<LoweringStrategy> strategy = find(output))
+      return strategy;
   llvm_unreachable("elements can always be computed one by one");
 }
 
@@ -215,11 +215,11 @@ LogicalResult KernelEmitter::run() {
     return failure();
   findOutputs();
   keepInPlace();
-  std::vector<std::unique_ptr<Way>> ways;
+  std::vector<std::unique_ptr<LoweringStrategy>> strategies;
   int64_t threads = kWarp;
   for (const Output &output : outputs) {
-    ways.push_back(findWay(output));
-    threads = std::max(threads, ways.back()->threads());
+    strategies.push_back(findStrategy(output));
+    threads = std::max(threads, strategies.back()->threads());
   }
   SmallVector<Type> results;
   for (Value value : func.getBody().front().getTerminator()->getOperands())
@@ -228,9 +228,9 @@ LogicalResult KernelEmitter::run() {
   theLaunch.emplace(func, results, threads);
   theElements.emplace(builder());
   makeTables();
-  for (std::unique_ptr<Way> &way : ways) {
+  for (std::unique_ptr<LoweringStrategy> &strategy : strategies) {
     provideInputs();
-    way->emit(*this);
+    strategy->emit(*this);
   }
   launch().finish();
   replaceArguments(arguments);

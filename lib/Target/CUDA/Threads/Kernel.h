@@ -1,10 +1,11 @@
-// A kernel while it becomes the code of threads, and the ways of computing what it gives.
+// A kernel while it becomes the code of threads, and the lowering strategies for what it gives.
 //
-// Each result, or each piece of a joined one, is an *output*, computed in one *way*: by elements,
-// by rows, ... A way is found by looking at the output alone (`kWays` in EmitThreads.cpp has them
-// in order of preference); it says how many threads a block should have, and later emits its code.
-// The threads of one launch compute the outputs one after the other. What a way needs of the
-// output's operands it asks `Elements` for; what it has computed already it `provide`s.
+// Each result, or each piece of a joined one, is an *output*, computed by one *lowering strategy*:
+// by elements, by rows, ... A strategy is found by looking at the output alone
+// (`kLoweringStrategies` in EmitThreads.cpp has them in order of preference); it says how many
+// threads a block should have, and later emits its code. The threads of one launch compute the
+// outputs one after the other. What a strategy needs of the output's operands it asks `Elements`
+// for; what it has computed already it `provide`s.
 #pragma once
 
 #include "Launch.h"
@@ -40,11 +41,11 @@ struct Output {
 
 class KernelEmitter;
 
-/// One way of computing an output.
-class Way {
+/// One way of computing an output, for threads.
+class LoweringStrategy {
 public:
-  explicit Way(const Output &output) : output(output) {}
-  virtual ~Way() = default;
+  explicit LoweringStrategy(const Output &output) : output(output) {}
+  virtual ~LoweringStrategy() = default;
 
   /// How many threads a block should have, a power of two and whole warps. A block has as many as
   /// the output that asks for most; `Launch::threads` says how many that are.
@@ -79,7 +80,8 @@ public:
   /// The body for 0 <= i < count, by this thread and those of its block in turns.
   void forMine(int64_t count, llvm::function_ref<void(Value)> emit);
 
-  /// Forgets all elements and provides those of arguments and constants. Called before a way emits.
+  /// Forgets all elements and provides those of arguments and constants. Called before a strategy
+  /// emits.
   void provideInputs();
   /// Memory of the module that has these elements; it begins at a multiple of `kTableAlignment`.
   Value makeTable(mlir::DenseElementsAttr elements);
@@ -108,20 +110,20 @@ private:
   std::optional<Elements> theElements;
 };
 
-// The ways. Null where one does not apply; the last one always does.
+// The lowering strategies. Null where one does not apply; the last one always does.
 
 /// Two products and the rows between them.
-std::unique_ptr<Way> findAttentionWay(const Output &output);
+std::unique_ptr<LoweringStrategy> findAttentionStrategy(const Output &output);
 /// Products in tiles, on tensor cores or on lanes.
-std::unique_ptr<Way> findTiles(const Output &output);
+std::unique_ptr<LoweringStrategy> findTiles(const Output &output);
 /// Rows and columns that are added up by teams of lanes.
-std::unique_ptr<Way> findTeams(const Output &output);
+std::unique_ptr<LoweringStrategy> findTeams(const Output &output);
 /// All other reductions that elements share, by blocks.
-std::unique_ptr<Way> findSharedRows(const Output &output);
+std::unique_ptr<LoweringStrategy> findSharedRows(const Output &output);
 /// Operands that are turned in shared memory.
-std::unique_ptr<Way> findSquares(const Output &output);
+std::unique_ptr<LoweringStrategy> findSharedTranspose(const Output &output);
 /// Some neighbouring elements for each thread.
-std::unique_ptr<Way> findElements(const Output &output);
+std::unique_ptr<LoweringStrategy> findElements(const Output &output);
 
 /// How many neighbours of a type are read or written at once.
 int64_t valuesAtOnce(mlir::Type element);

@@ -15,9 +15,10 @@ using namespace gantry;
 using namespace gantry::gpu;
 
 namespace {
-class SharedRowsWay : public Way {
+class SharedRowsStrategy : public LoweringStrategy {
 public:
-  SharedRowsWay(const Output &output, Sharing sharing) : Way(output), sharing(std::move(sharing)) {}
+  SharedRowsStrategy(const Output &output, Sharing sharing)
+      : LoweringStrategy(output), sharing(std::move(sharing)) {}
   int64_t threads() const override;
   void emit(KernelEmitter &kernel) override;
 
@@ -37,7 +38,7 @@ private:
 };
 } // namespace
 
-int64_t SharedRowsWay::threads() const {
+int64_t SharedRowsStrategy::threads() const {
   int64_t own = std::max<int64_t>(1, rows()), most = output.count() / own;
   int64_t lanes = 1;
   for (Kept kept : sharing.kept) {
@@ -48,8 +49,9 @@ int64_t SharedRowsWay::threads() const {
 }
 
 /// Teams take the sums in turns. Of a warp all lanes have work, or none has.
-void SharedRowsWay::addUpInTeams(KernelEmitter &kernel, linalg::GenericOp op, int64_t count,
-                                 function_ref<Indices(Value)> loopsAt, ArrayRef<Value> stores) {
+void SharedRowsStrategy::addUpInTeams(KernelEmitter &kernel, linalg::GenericOp op, int64_t count,
+                                      function_ref<Indices(Value)> loopsAt,
+                                      ArrayRef<Value> stores) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   Order order = orderOf(op);
@@ -84,7 +86,7 @@ void SharedRowsWay::addUpInTeams(KernelEmitter &kernel, linalg::GenericOp op, in
 }
 
 /// Computes what the block keeps of an op, one element for each index of its whole dimensions.
-void SharedRowsWay::keep(KernelEmitter &kernel, const Kept &kept, ValueRange row) {
+void SharedRowsStrategy::keep(KernelEmitter &kernel, const Kept &kept, ValueRange row) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   linalg::GenericOp op = kept.op;
@@ -131,7 +133,7 @@ void SharedRowsWay::keep(KernelEmitter &kernel, const Kept &kept, ValueRange row
   }
 }
 
-void SharedRowsWay::emitRow(KernelEmitter &kernel) {
+void SharedRowsStrategy::emitRow(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   SmallVector<int64_t> rowSizes, innerSizes;
@@ -173,7 +175,7 @@ void SharedRowsWay::emitRow(KernelEmitter &kernel) {
   });
 }
 
-void SharedRowsWay::emit(KernelEmitter &kernel) {
+void SharedRowsStrategy::emit(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   launch.needBlocks(rows());
@@ -184,9 +186,9 @@ void SharedRowsWay::emit(KernelEmitter &kernel) {
       [&] { emitRow(kernel); });
 }
 
-std::unique_ptr<Way> gantry::gpu::findSharedRows(const Output &output) {
+std::unique_ptr<LoweringStrategy> gantry::gpu::findSharedRows(const Output &output) {
   Sharing sharing = findSharing(output.tensor);
   if (sharing.kept.empty())
     return nullptr;
-  return std::make_unique<SharedRowsWay>(output, std::move(sharing));
+  return std::make_unique<SharedRowsStrategy>(output, std::move(sharing));
 }

@@ -21,9 +21,9 @@ using namespace gantry::gpu;
 static constexpr int64_t kThreads = 128, kEnoughBlocks = 256;
 
 namespace {
-class TeamsWay : public Way {
+class TeamsStrategy : public LoweringStrategy {
 public:
-  TeamsWay(const Output &output, const Sharing &found);
+  TeamsStrategy(const Output &output, const Sharing &found);
 
   bool applies() const { return rows.apply(); }
   int64_t threads() const override;
@@ -46,12 +46,12 @@ static SmallVector<linalg::GenericOp> allOps(Value tensor) {
   return ops;
 }
 
-TeamsWay::TeamsWay(const Output &output, const Sharing &sharing)
-    : Way(output), rows(output.tensor, sharing.kept, sharing.rows, allOps(output.tensor)),
-      order(rows.order()) {}
+TeamsStrategy::TeamsStrategy(const Output &output, const Sharing &sharing)
+    : LoweringStrategy(output),
+      rows(output.tensor, sharing.kept, sharing.rows, allOps(output.tensor)), order(rows.order()) {}
 
 /// Few rows are spread over many blocks, for a GPU has many multiprocessors.
-int64_t TeamsWay::threads() const {
+int64_t TeamsStrategy::threads() const {
   int64_t most = std::clamp<int64_t>(rows.count() * order.lanes / kEnoughBlocks, kWarp, kThreads);
   int64_t threads = int64_t(llvm::bit_floor(uint64_t(most)));
   if (order.isAlongRows)
@@ -62,7 +62,7 @@ int64_t TeamsWay::threads() const {
 }
 
 /// Which row this thread helps with, and as which lane.
-Team TeamsWay::makeTeam(KernelEmitter &kernel, Rows::Row &own) {
+Team TeamsStrategy::makeTeam(KernelEmitter &kernel, Rows::Row &own) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   int64_t teams = launch.threads() / order.lanes;
@@ -88,7 +88,7 @@ Team TeamsWay::makeTeam(KernelEmitter &kernel, Rows::Row &own) {
   return team;
 }
 
-void TeamsWay::emitRows(KernelEmitter &kernel) {
+void TeamsStrategy::emitRows(KernelEmitter &kernel) {
   Rows::Row row;
   Team team = makeTeam(kernel, row);
   row.overwrites =
@@ -98,7 +98,7 @@ void TeamsWay::emitRows(KernelEmitter &kernel) {
 }
 
 /// The first row of this thread's warp, where that is sure to be a row's or several.
-Value TeamsWay::firstOfWarp(KernelEmitter &kernel) const {
+Value TeamsStrategy::firstOfWarp(KernelEmitter &kernel) const {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   Value warp = arith::DivUIOp::create(b, launch.thread(), indexConstant(b, kWarp));
@@ -106,7 +106,7 @@ Value TeamsWay::firstOfWarp(KernelEmitter &kernel) const {
                   mulIndex(b, warp, kWarp / order.lanes));
 }
 
-void TeamsWay::emit(KernelEmitter &kernel) {
+void TeamsStrategy::emit(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   int64_t teams = launch.threads() / order.lanes, blocks = llvm::divideCeil(rows.count(), teams);
@@ -124,9 +124,9 @@ void TeamsWay::emit(KernelEmitter &kernel) {
   kernel.onlyIf(isBelow(launch.block(), blocks), [&] { emitRows(kernel); });
 }
 
-std::unique_ptr<Way> gantry::gpu::findTeams(const Output &output) {
-  auto way = std::make_unique<TeamsWay>(output, findSharing(output.tensor));
-  if (!way->applies())
+std::unique_ptr<LoweringStrategy> gantry::gpu::findTeams(const Output &output) {
+  auto strategy = std::make_unique<TeamsStrategy>(output, findSharing(output.tensor));
+  if (!strategy->applies())
     return nullptr;
-  return way;
+  return strategy;
 }

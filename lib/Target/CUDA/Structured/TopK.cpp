@@ -9,7 +9,7 @@
 // Rows are filled up with entries that no element is behind: the worst value, with indices beyond
 // the row.
 
-#include "Lines.h"
+#include "StructuredKernels.h"
 
 #include "gantry/Linalg/Scalars.h"
 

@@ -6,7 +6,7 @@
 // exp(old - new). Eight lanes share the keys of a tile, and then the elements of a value.
 
 #include "AttentionOpSizes.h"
-#include "Lines.h"
+#include "StructuredKernels.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

@@ -12,9 +12,9 @@
 
 #include "AsyncCopy.h"
 #include "AttentionOpSizes.h"
-#include "Lines.h"
 #include "Products/CoreInstructions.h"
 #include "Products/TileCost.h"
+#include "StructuredKernels.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -1,9 +1,9 @@
-// Kernels of one op that takes elements in an order of its own, as the code of threads. What they
-// do is written in Lines/, a file for each kind.
+// Structured kernels (scan, sort, scatter, attention): one op that takes elements in an order of
+// its own, as the code of threads. What they do is written in Structured/, a file for each kind.
 
 #include "gantry/Target/CUDA/Passes.h"
 
-#include "Lines/Lines.h"
+#include "Structured/StructuredKernels.h"
 #include "gantry/Target/CUDA/CUDATarget.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -16,7 +16,7 @@ using namespace gantry;
 using namespace gantry::gpu;
 
 namespace gantry {
-#define GEN_PASS_DEF_EMITLINESPASS
+#define GEN_PASS_DEF_EMITSTRUCTUREDKERNELSPASS
 #include "gantry/Target/CUDA/Passes.h.inc"
 } // namespace gantry
 
@@ -78,7 +78,7 @@ static Operation *onlyOpOf(KernelOp kernel) {
 }
 
 namespace {
-struct EmitLines : gantry::impl::EmitLinesPassBase<EmitLines> {
+struct EmitStructuredKernels : gantry::impl::EmitStructuredKernelsPassBase<EmitStructuredKernels> {
   void runOnOperation() override {
     const int64_t arch = oldestGPUArch(getOperation());
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>()))

@@ -1,4 +1,4 @@
-#include "Lines.h"
+#include "StructuredKernels.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

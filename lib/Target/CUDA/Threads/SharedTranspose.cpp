@@ -1,5 +1,5 @@
-// By squares: what is read along another dimension than it is written along is turned in shared
-// memory.
+// Shared-memory transpose, by squares: what is read along another dimension than it is written
+// along is turned in shared memory.
 //
 // Threads write neighbours of the result's last dimension. An operand whose last dimension is read
 // at the index of another one of the result would give each of them a sector of its own. So a block
@@ -34,9 +34,9 @@ struct Turned {
   Value square;
 };
 
-class SquaresWay : public Way {
+class SharedTranspose : public LoweringStrategy {
 public:
-  explicit SquaresWay(const Output &output);
+  explicit SharedTranspose(const Output &output);
 
   bool applies() const { return !turned.empty(); }
   int64_t threads() const override { return kThreads; }
@@ -69,7 +69,7 @@ static int64_t lastOf(ArrayRef<int64_t> dims, ArrayRef<int64_t> shape, size_t be
   return -1;
 }
 
-SquaresWay::SquaresWay(const Output &output) : Way(output) {
+SharedTranspose::SharedTranspose(const Output &output) : LoweringStrategy(output) {
   auto own = llvm::to_vector(llvm::seq<int64_t>(0, output.shape().size()));
   across = lastOf(own, output.shape());
   if (across >= 0 && output.tensor.getDefiningOp() && output.count() >= kElements)
@@ -77,7 +77,7 @@ SquaresWay::SquaresWay(const Output &output) : Way(output) {
 }
 
 /// Operands that have both dimensions, and another last one than the result.
-void SquaresWay::findTurned() {
+void SharedTranspose::findTurned() {
   Alignment reads(output.tensor);
   auto look = [&](Value tensor) {
     ArrayRef<int64_t> dims = reads.dimsOf(tensor);
@@ -110,7 +110,7 @@ void SquaresWay::findTurned() {
 
 /// A short side is read, or written, together with the dimension next to it: `second` of the
 /// operand, or that of the result.
-bool SquaresWay::setSides(int64_t second, Type element) {
+bool SharedTranspose::setSides(int64_t second, Type element) {
   int64_t wide = output.shape()[along], high = output.shape()[across];
   auto own = llvm::to_vector(llvm::seq<int64_t>(0, output.shape().size()));
   int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
@@ -136,8 +136,8 @@ bool SquaresWay::setSides(int64_t second, Type element) {
   return false;
 }
 
-void SquaresWay::forPlaces(KernelEmitter &kernel, bool isAcross, bool isWhole,
-                           function_ref<void(Value, Value)> emit) {
+void SharedTranspose::forPlaces(KernelEmitter &kernel, bool isAcross, bool isWhole,
+                                function_ref<void(Value, Value)> emit) {
   ImplicitLocOpBuilder &b = kernel.builder();
   int64_t threads = kernel.launch().threads(), inner = isAcross ? height : width;
   auto isInside = [&](Value place, int64_t dim) -> Value {
@@ -162,14 +162,14 @@ void SquaresWay::forPlaces(KernelEmitter &kernel, bool isAcross, bool isWhole,
   }
 }
 
-Indices SquaresWay::indicesAt(KernelEmitter &kernel, Value x, Value y) {
+Indices SharedTranspose::indicesAt(KernelEmitter &kernel, Value x, Value y) {
   Indices at = corner;
   at[along] = addIndex(kernel.builder(), at[along], x);
   at[across] = addIndex(kernel.builder(), at[across], y);
   return at;
 }
 
-void SquaresWay::emitSquare(KernelEmitter &kernel, bool isWhole) {
+void SharedTranspose::emitSquare(KernelEmitter &kernel, bool isWhole) {
   ImplicitLocOpBuilder &b = kernel.builder();
   auto placeOf = [&](Value x, Value y) {
     return addIndex(b, mulIndex(b, y, acrossStride), mulIndex(b, x, alongStride));
@@ -212,7 +212,7 @@ void SquaresWay::emitSquare(KernelEmitter &kernel, bool isWhole) {
 }
 
 /// Squares at the ends of a dimension may have places without elements; the others need not look.
-void SquaresWay::emit(KernelEmitter &kernel) {
+void SharedTranspose::emit(KernelEmitter &kernel) {
   ImplicitLocOpBuilder &b = kernel.builder();
   Launch &launch = kernel.launch();
   SmallVector<int64_t> squares(output.shape());
@@ -248,9 +248,9 @@ void SquaresWay::emit(KernelEmitter &kernel) {
   kernel.onlyIf(isBelow(launch.block(), blocks), emitAll);
 }
 
-std::unique_ptr<Way> gantry::gpu::findSquares(const Output &output) {
-  auto way = std::make_unique<SquaresWay>(output);
-  if (!way->applies())
+std::unique_ptr<LoweringStrategy> gantry::gpu::findSharedTranspose(const Output &output) {
+  auto strategy = std::make_unique<SharedTranspose>(output);
+  if (!strategy->applies())
     return nullptr;
-  return way;
+  return strategy;
 }

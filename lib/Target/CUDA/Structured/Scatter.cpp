@@ -7,7 +7,7 @@
 // more updates a line has, the longer each thread reads; so a line is split among as many threads
 // only as a GPU can run at once.
 
-#include "Lines.h"
+#include "StructuredKernels.h"
 
 #include "gantry/Linalg/Scalars.h"
 

@@ -1,5 +1,5 @@
-// Kernels of one op that takes elements in an order of its own, as the code of threads; a file for
-// each kind of op, and here what they have in common.
+// Structured kernels (scan, sort, scatter, attention): one op that takes elements in an order of
+// its own, as the code of threads; a file for each kind of op, and here what they have in common.
 //
 // Each kind says first how many threads a block has and then emits, between the loads and stores
 // of whole buffers, what these threads do.

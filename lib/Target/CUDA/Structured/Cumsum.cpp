@@ -5,7 +5,7 @@
 // neighbours, the threads' sums are summed up in shared memory by doubling steps, and each thread
 // goes over its neighbours again, beginning with what lies before them.
 
-#include "Lines.h"
+#include "StructuredKernels.h"
 
 using namespace mlir;
 using namespace gantry;
