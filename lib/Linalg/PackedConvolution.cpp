@@ -11,7 +11,7 @@ PackedConvolution PackedConvolution::of(ConvOp op) {
   ArrayRef<int64_t> image = op.getInput().getType().getShape(), result = op.getType().getShape(),
                     filter = op.getFilter().getType().getShape();
   const unsigned spatial = result.size() - 2;
-  const bool isNarrow = channelsTogether(op.getFilter().getType().getElementType()) > 1;
+  const bool isNarrow = packingFactorOfChannels(op.getFilter().getType().getElementType()) > 1;
   return {result[0],
           image.back(),
           int64_t(op.getGroups()),

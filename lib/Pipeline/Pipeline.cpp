@@ -204,7 +204,7 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   addAssignLibraries(pm, options);
   // Before groups, which are made of ops in their last form.
   pm.addPass(createDecomposeAttentionPass());
-  pm.addPass(createPutChannelsLastPass());
+  pm.addPass(createPropagateNHWCPass());
   // Before groups, which are told here what joins them.
   if (options.fuse.chains != Chains::none) {
     ChainConvolutionsPassOptions chain;

@@ -14,7 +14,7 @@ def DecomposeAttentionPass : Pass<"gantry-decompose-attention", "::mlir::ModuleO
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
-def PutChannelsLastPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
+def PropagateNHWCPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
   let summary = "convolution networks on CPUs with the channels last, reordered at their borders";
   let description = [{
     A convolution of f32 on a CPU gets `layout` NHWC and a packed filter, together with the

@@ -121,7 +121,7 @@ uint64_t ConvOp::getFlops() {
                           uint64_t(result.getShape().back()), inner});
   }
   auto w = getFilter().getType();
-  int64_t columns = w.getRank() - (channelsTogether(w.getElementType()) > 1 ? 2 : 1);
+  int64_t columns = w.getRank() - (packingFactorOfChannels(w.getElementType()) > 1 ? 2 : 1);
   int64_t outer = w.getDimSize(0) * (isNHWC(*this) ? w.getDimSize(columns) : 1);
   uint64_t perOutput = outer ? w.getNumElements() / outer : 0;
   return cappedProduct({2, countElements(getResult()), perOutput});

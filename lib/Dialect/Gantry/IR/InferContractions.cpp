@@ -126,15 +126,15 @@ static LogicalResult checkGroups(int64_t channels, int64_t inner, int64_t outer,
 
 static LogicalResult checkFilter(RankedTensorType input, RankedTensorType filter, StringRef name,
                                  Loc loc, bool packed = false) {
-  const int64_t together = channelsTogether(filter.getElementType());
-  const bool isNarrow = together > 1;
+  const int64_t packingFactor = packingFactorOfChannels(filter.getElementType());
+  const bool isNarrow = packingFactor > 1;
   if (packed && filter.getRank() != input.getRank() + (isNarrow ? 2 : 1))
     return fail(loc, name, "packed filter ", text(filter.getShape()), " needs ",
                 isNarrow ? "two dimensions" : "one dimension", " more than the input ",
                 text(input.getShape()));
-  if (packed && isNarrow && filter.getShape().back() != together)
+  if (packed && isNarrow && filter.getShape().back() != packingFactor)
     return fail(loc, name, "packed filter ", text(filter.getShape()), " of ",
-                filter.getElementType().isBF16() ? "bf16" : "bytes", " needs ", together,
+                filter.getElementType().isBF16() ? "bf16" : "bytes", " needs ", packingFactor,
                 " channels side by side");
   if (!packed && filter.getRank() != input.getRank())
     return fail(loc, name, "filter ", text(filter.getShape()),
@@ -148,11 +148,11 @@ static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Type
   if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc, last)))
     return failure();
   // Of the packed form the first and the last dimension are the output channels.
-  const int64_t together = last ? channelsTogether(w.getElementType()) : 1;
-  int64_t rank = w.getRank() - (together > 1 ? 1 : 0);
+  const int64_t packingFactor = last ? packingFactorOfChannels(w.getElementType()) : 1;
+  int64_t rank = w.getRank() - (packingFactor > 1 ? 1 : 0);
   int64_t blocks = w.getDimSize(0), columns = w.getDimSize(rank - 1);
   int64_t outer = !last ? blocks : blocks == kOpen || columns == kOpen ? kOpen : blocks * columns;
-  auto innerOf = [&](int64_t size) { return size == kOpen ? kOpen : size * together; };
+  auto innerOf = [&](int64_t size) { return size == kOpen ? kOpen : size * packingFactor; };
   if (failed(checkGroups(x.getDimSize(last ? x.getRank() - 1 : 1),
                          innerOf(w.getDimSize(last ? rank - 2 : 1)), outer, op.getGroups(), name,
                          loc)))

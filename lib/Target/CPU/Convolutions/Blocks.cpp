@@ -13,17 +13,17 @@
 // part of its columns. Where no border is in the way, the last dimension of the window and the
 // channels are one run of memory, and a 1x1 window is a plain matrix product. Of an image with few
 // channels what a place of the window costs is not spread over many of them: there an item copies
-// what it reads, with borders (Strip.h), or, where that does not fit, blocks that touch no border
-// are told from the others as they come.
+// what it reads, with borders (PaddedInputTile.h), or, where that does not fit, blocks that touch
+// no border are told from the others as they come.
 //
 // Processors that multiply matrices (AMX) take the pixels of a block as rows of one, whole panels
 // at a time, by a tile that products have, too (Products/Microkernel.h): where they lie if each
 // pixel reads the one at its place, else gathered on the stack.
 
+#include "PaddedInputTile.h"
 #include "Panels.h"
 #include "PixelBlocks.h"
 #include "Products/TileBuilder.h"
-#include "Strip.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -39,13 +39,13 @@ struct Blocks : PixelBlocks {
   bool amx;              ///< whether blocks are multiplied as such (AMX)
   Value gathered;        ///< what the pixels of a block read, if that is not where they lie
   Value gatherTo;        ///< where in it the pixel at hand begins
-  Strip strip;
+  PaddedInputTile inputTile;
   std::optional<Borders> borders; ///< where there is no strip
 
   Blocks(ImplicitLocOpBuilder &b, const Convolution &convolution, const Registers &registers)
-      : PixelBlocks(b, convolution, Cut(convolution, usesAMX(convolution, registers)),
+      : PixelBlocks(b, convolution, WorkPartition(convolution, usesAMX(convolution, registers)),
                     PixelRegisters(convolution, registers, registersOf(convolution.form.panel))),
-        amx(usesAMX(convolution, registers)), strip(b, convolution) {}
+        amx(usesAMX(convolution, registers)), inputTile(b, convolution) {}
 
   void emit();
   void emitRow();
@@ -70,7 +70,7 @@ struct Blocks : PixelBlocks {
     return !hasBorder(last) && form.dilations[last] == 1 && form.groups == 1;
   }
   bool hasBorder(unsigned dim) const {
-    return !isInside && !strip.elements() && convolution.hasBorder(dim);
+    return !isInside && !inputTile.elements() && convolution.hasBorder(dim);
   }
   bool isProduct() const { return gantry::isProduct(convolution); }
   int64_t runLength() const { return form.inner() * (isRun() ? form.window.back() : 1); }
@@ -95,61 +95,65 @@ struct Blocks : PixelBlocks {
 } // namespace
 
 void Blocks::emit() {
-  if (amx || (convolution.isBytes() && convolution.epilogue))
+  if (amx || (convolution.isInt8() && convolution.epilogue))
     keepAccumulators(registersOf(form.panel) * kPanelLanes);
   if (amx && !isProduct()) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(kept);
     gathered = memref::AllocaOp::create(
-        b, MemRefType::get({cut.pixelsOfBlock * convolution.sizeK()}, b.getI32Type()),
+        b, MemRefType::get({partition.pixelsOfBlock * convolution.sizeK()}, b.getI32Type()),
         b.getI64IntegerAttr(64));
   }
   auto pixelsOf = [&](int64_t chunk) {
-    auto first = [&](int64_t i) { return cut.firstPixel(i * cut.blocks / cut.chunks); };
-    return Strip::PixelRange(first(chunk), first(chunk + 1));
+    auto first = [&](int64_t i) {
+      return partition.firstPixel(i * partition.blocks / partition.chunks);
+    };
+    return PaddedInputTile::PixelRange(first(chunk), first(chunk + 1));
   };
   if (!convolution.hasBorder() ||
-      !strip.make(cut.chunks, cut.parts, cut.panels * cut.bands.size(), pixelsOf))
+      !inputTile.make(partition.chunks, partition.parts, partition.panels * partition.bands.size(),
+                      pixelsOf))
     borders.emplace(b, convolution, image, runLength() * elementsOfWord(convolution));
-  forItems(convolution.pixels() * form.outputs * convolution.sizeK() / cut.items(),
+  forItems(convolution.pixels() * form.outputs * convolution.sizeK() / partition.items(),
            [&](Value panelItem, Value blockItem) { emitItem(panelItem, blockItem); });
 }
 
 /// All there is, here.
 void Blocks::emitRow() {
-  cut.parts = cut.chunks = 1;
+  partition.parts = partition.chunks = 1;
   borders.emplace(b, convolution, image, runLength());
   emitItem(index.constant(0), index.constant(0));
 }
 
 void Blocks::emitItem(Value panelItem, Value blockItem) {
   const std::pair<Value, Value> bands = bandsOf(panelItem);
-  auto [block, endBlock] = share(blockItem, cut.chunks, cut.blocks);
+  auto [block, endBlock] = share(blockItem, partition.chunks, partition.blocks);
   if (borders)
     borders->clear();
   else
-    strip.fill(firstPixel(block), firstPixel(endBlock));
+    inputTile.fill(firstPixel(block), firstPixel(endBlock));
   forColumns(bands, [&, block = block, end = endBlock](Value panel, Value column, int64_t columns) {
     emitColumns(panel, column, columns, block, end);
   });
 }
 
 Value Blocks::firstPixel(Value block) const {
-  return index.add(index.mul(block, cut.pixelsOfBlock - 1),
-                   index.min(block, index.constant(cut.large)));
+  return index.add(index.mul(block, partition.pixelsOfBlock - 1),
+                   index.min(block, index.constant(partition.large)));
 }
 
 void Blocks::emitColumns(Value panel, Value column, int64_t columns, Value first, Value end) {
   SmallVector<Lanes> lanes = lanesOf(columns);
-  Value border = index.constant(cut.large);
+  Value border = index.constant(partition.large);
   LoopBuilder(b).loop(first, index.min(end, border), 1, [&](Value block) {
-    emitBlock(panel, column, lanes, index.mul(block, cut.pixelsOfBlock), cut.pixelsOfBlock);
+    emitBlock(panel, column, lanes, index.mul(block, partition.pixelsOfBlock),
+              partition.pixelsOfBlock);
   });
-  if (cut.large == cut.blocks)
+  if (partition.large == partition.blocks)
     return;
   LoopBuilder(b).loop(index.max(first, border), end, 1, [&](Value block) {
-    Value pixel = index.add(index.mul(block, cut.pixelsOfBlock - 1), border);
-    emitBlock(panel, column, lanes, pixel, cut.pixelsOfBlock - 1);
+    Value pixel = index.add(index.mul(block, partition.pixelsOfBlock - 1), border);
+    emitBlock(panel, column, lanes, pixel, partition.pixelsOfBlock - 1);
   });
 }
 
@@ -190,7 +194,7 @@ void Blocks::emitPiece(Value panel, Value column, ArrayRef<Lanes> lanes, Value f
     accumulators = addAll(readers, panel, column, lanes, accumulators);
   }
   Value firstColumn = columnOf(panel, column);
-  if (convolution.isBytes() && convolution.epilogue)
+  if (convolution.isInt8() && convolution.epilogue)
     return storeByRows(accumulators, lanes, firstPixel, pixels, firstColumn);
   for (int64_t i = 0; i < pixels; ++i)
     for (auto [j, part] : llvm::enumerate(lanes))
@@ -245,7 +249,7 @@ SmallVector<Blocks::Reader> Blocks::readersOf(ArrayRef<Pixel> pixels) {
     Reader reader{{}, isProduct() ? pixel.read : pixel.at[0], {}};
     for (unsigned d = 0; d < form.spatial() && !isProduct(); ++d)
       reader.start.push_back(index.add(index.mul(pixel.at[d + 1], form.strides[d]),
-                                       strip.elements() ? 0 : -convolution.low[d]));
+                                       inputTile.elements() ? 0 : -convolution.low[d]));
     readers.push_back(std::move(reader));
   }
   return readers;
@@ -254,7 +258,7 @@ SmallVector<Blocks::Reader> Blocks::readersOf(ArrayRef<Pixel> pixels) {
 /// Whether blocks that touch no border have loops of their own.
 bool Blocks::tellsBordersApart() const {
   constexpr int64_t fewChannels = 24;
-  return convolution.hasBorder() && !strip.elements() && form.inner() <= fewChannels;
+  return convolution.hasBorder() && !inputTile.elements() && form.inner() <= fewChannels;
 }
 
 /// Whether the windows of all of them lie in the image.
@@ -286,10 +290,10 @@ Blocks::Reader Blocks::step(const Reader &reader, unsigned dim, Value tap) {
     Value inside = index.less(at, convolution.imageSize(dim));
     next.inside = next.inside ? Value(arith::AndIOp::create(b, next.inside, inside)) : inside;
   }
-  const int64_t size = strip.elements() ? strip.size(dim) : convolution.imageSize(dim);
+  const int64_t size = inputTile.elements() ? inputTile.size(dim) : convolution.imageSize(dim);
   next.row = index.add(index.mul(reader.row, size), at);
-  if (strip.elements() && dim == 0)
-    next.row = b.createOrFold<arith::SubIOp>(next.row, strip.firstSlice());
+  if (inputTile.elements() && dim == 0)
+    next.row = b.createOrFold<arith::SubIOp>(next.row, inputTile.firstSlice());
   return next;
 }
 
@@ -322,7 +326,7 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
     const int64_t elements = elementsOfWord(convolution);
     offset = index.mul(offset, elements);
     rows.push_back(borders ? borders->pick(reader.inside, offset)
-                           : viewOfRun(b, strip.elements(), offset, runLength() * elements));
+                           : viewOfRun(b, inputTile.elements(), offset, runLength() * elements));
   }
   if (amx) {
     Value first = index.add(gatherTo, index.mul(tapNumber, form.inner()));

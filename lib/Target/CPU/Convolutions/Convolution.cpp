@@ -26,15 +26,15 @@ static bool isPlain(Value buffer) {
 }
 
 /// Whether the factors and sums of an op are f32, pairs of bf16 and f32, or bytes and their sums.
-static bool hasTypes(linalg::GenericOp op, int64_t together) {
+static bool hasTypes(linalg::GenericOp op, int64_t packingFactor) {
   auto element = [&](Value value) { return typeOf(value).getElementType(); };
   auto isFactor = [&](Value value) {
     return (element(value).isF32() || givesAccumulators(op) || element(value).isInteger(8)) &&
-           channelsTogether(element(value)) == together;
+           packingFactorOfChannels(element(value)) == packingFactor;
   };
   Type accumulators = element(op.getOutputs()[0]);
   return llvm::all_of(op->getOperands(), isPlain) && llvm::all_of(op.getInputs(), isFactor) &&
-         (together == kBytesTogether ? accumulators.isInteger(32) : accumulators.isF32());
+         (packingFactor == kInt8PackingFactor ? accumulators.isInteger(32) : accumulators.isF32());
 }
 
 bool gantry::writesZeros(Operation *op, Value buffer) {
@@ -118,18 +118,18 @@ static void findBorders(Convolution &found) {
 
 /// The factor as a number that is multiplied: of bytes the first one is unsigned, the second one is
 /// not.
-static Value factorOf(Value number, int64_t together, bool isFirst) {
-  if (together == 1)
+static Value factorOf(Value number, int64_t packingFactor, bool isFirst) {
+  if (packingFactor == 1)
     return number;
   Operation *widened = number.getDefiningOp();
-  bool fits = together != kBytesTogether ? isa_and_present<arith::ExtFOp>(widened)
-              : isFirst                  ? isa_and_present<arith::ExtUIOp>(widened)
-                                         : isa_and_present<arith::ExtSIOp>(widened);
+  bool fits = packingFactor != kInt8PackingFactor ? isa_and_present<arith::ExtFOp>(widened)
+              : isFirst                           ? isa_and_present<arith::ExtUIOp>(widened)
+                                                  : isa_and_present<arith::ExtSIOp>(widened);
   return fits ? widened->getOperand(0) : Value();
 }
 
 /// Whether each step adds the product of its two inputs to the sum.
-static bool addsProducts(linalg::GenericOp op, int64_t together) {
+static bool addsProducts(linalg::GenericOp op, int64_t packingFactor) {
   Block &body = *op.getBody();
   Value a = body.getArgument(0), b = body.getArgument(1), before = body.getArgument(2);
   Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
@@ -141,7 +141,7 @@ static bool addsProducts(linalg::GenericOp op, int64_t together) {
     return false;
   Value x = product->getOperand(0), y = product->getOperand(1);
   auto are = [&](Value first, Value second) {
-    return factorOf(first, together, true) == a && factorOf(second, together, false) == b;
+    return factorOf(first, packingFactor, true) == a && factorOf(second, packingFactor, false) == b;
   };
   return are(x, y) || are(y, x);
 }
@@ -163,15 +163,15 @@ static linalg::GenericOp onlyReaderOf(Value accumulators, ArrayRef<Operation *> 
 
 std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
   auto form = PackedConvolution::match(op);
-  const int64_t together = form ? form->depth : 1;
-  if (!form || !op.hasPureBufferSemantics() || !hasTypes(op, together) ||
-      !addsProducts(op, together))
+  const int64_t packingFactor = form ? form->depth : 1;
+  if (!form || !op.hasPureBufferSemantics() || !hasTypes(op, packingFactor) ||
+      !addsProducts(op, packingFactor))
     return std::nullopt;
   form->channels /= form->depth;
   form->depth = 1;
   Value accumulators = op.getOutputs()[0];
   Convolution found{op, *form, op.getInputs()[0], op.getInputs()[1], accumulators, accumulators, {},
-                    {}, {},    together};
+                    {}, {},    packingFactor};
   found.low.assign(form->spatial(), 0);
   Operation *zeros = nullptr;
   SmallVector<Operation *> readers;
@@ -264,7 +264,7 @@ Value gantry::flatten(ImplicitLocOpBuilder &b, Value buffer) {
 Value gantry::flattenFactors(ImplicitLocOpBuilder &b, const Convolution &convolution,
                              Value buffer) {
   Value flat = flatten(b, buffer);
-  if (!convolution.isBytes())
+  if (!convolution.isInt8())
     return flat;
   auto words = MemRefType::get({typeOf(flat).getDimSize(0) / 4}, b.getI32Type());
   return memref::ViewOp::create(b, words, flat, IndexBuilder{b}.constant(0), ValueRange());
@@ -304,7 +304,7 @@ void gantry::storeLanes(ImplicitLocOpBuilder &b, Value value, Value buffer, Valu
 
 // Only of bytes are there views as words of another type; pairs are loaded as what they are.
 int64_t gantry::elementsOfWord(const Convolution &convolution) {
-  return convolution.isPairs() ? convolution.together : 1;
+  return convolution.isPairs() ? convolution.packingFactor : 1;
 }
 
 static Value pairsAsWords(ImplicitLocOpBuilder &b, Value pairs) {

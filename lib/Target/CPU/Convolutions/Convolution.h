@@ -29,11 +29,11 @@ struct Convolution {
   llvm::SmallVector<mlir::Operation *> replaced; ///< what the loops stand for, users first
   /// Channels of a word of 32 bits: four bytes, two of bf16, or one of f32. Channels, terms and
   /// panels are counted in words, and `form` with them.
-  int64_t together = 1;
+  int64_t packingFactor = 1;
   std::optional<ResultRow> only = {}; ///< all that is computed here; pixels are counted in it
 
-  bool isBytes() const { return together == kBytesTogether; }
-  bool isPairs() const { return together == 2; }
+  bool isInt8() const { return packingFactor == kInt8PackingFactor; }
+  bool isPairs() const { return packingFactor == 2; }
 
   /// What `op` and the ops around it compute; nothing for other ops.
   static std::optional<Convolution> match(mlir::linalg::GenericOp op);

@@ -97,7 +97,7 @@ Depthwise::Depthwise(ImplicitLocOpBuilder &b, const Convolution &convolution,
   // Sums and what they share are in registers; of shorter ones two hold the lanes of one.
   const int64_t mostPixels = registers.bytes >= int64_t(kPanelLanes * sizeof(float)) ? 8 : 5;
   if (leavesBorderOut(convolution))
-    kinds = cutRow(convolution, llvm::divideCeil(columns(), mostPixels));
+    kinds = partitionRow(convolution, llvm::divideCeil(columns(), mostPixels));
 }
 
 void Depthwise::emit() {

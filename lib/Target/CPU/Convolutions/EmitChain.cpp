@@ -14,8 +14,8 @@
 
 #include "Chain.h"
 
-#include "Cut.h"
 #include "Panels.h"
+#include "WorkPartition.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,7 +62,8 @@ std::optional<ConvolutionChain> ConvolutionChain::match(ArrayRef<Convolution> co
     const bool isOfPixels = llvm::all_of(each.form.window, isOne) &&
                             llvm::all_of(each.form.strides, isOne) && each.form.groups == 1 &&
                             !each.hasBorder();
-    if (each.form.spatial() != spatial || each.together != 1 || (&each != depthwise && !isOfPixels))
+    if (each.form.spatial() != spatial || each.packingFactor != 1 ||
+        (&each != depthwise && !isOfPixels))
       return std::nullopt;
   }
   llvm::SmallPtrSet<Operation *, 16> replaced;

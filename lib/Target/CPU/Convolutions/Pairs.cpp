@@ -16,9 +16,9 @@ using namespace gantry;
 static int64_t channelsOf(ConvOp conv) { return typeOf(conv.getFilter()).getDimSize(1); }
 
 bool gantry::hasPairs(ConvOp conv) {
-  const int64_t together = channelsTogether(BFloat16Type::get(conv.getContext()));
+  const int64_t packingFactor = packingFactorOfChannels(BFloat16Type::get(conv.getContext()));
   return panelOfFilter(conv) != 0 && channelsOf(conv) > 1 &&
-         (conv.getGroups() == 1 || channelsOf(conv) % together == 0);
+         (conv.getGroups() == 1 || channelsOf(conv) % packingFactor == 0);
 }
 
 /// The image with so many channels. Borders in front of it stay there: they go into the
@@ -46,7 +46,7 @@ void gantry::fillPairs(func::FuncOp func, function_ref<bool(Operation *)> isOurs
     Type element = typeOf(conv.getFilter()).getElementType();
     if (!isOurs(conv) || !element.isBF16() || !givesAccumulators(conv) || conv.getGroups() != 1)
       return;
-    const int64_t size = llvm::alignTo(channelsOf(conv), channelsTogether(element));
+    const int64_t size = llvm::alignTo(channelsOf(conv), packingFactorOfChannels(element));
     if (size == channelsOf(conv))
       return;
     conv.getInputMutable().assign(fillImage(conv, size, builder, reorder));

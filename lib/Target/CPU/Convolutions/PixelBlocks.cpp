@@ -12,10 +12,11 @@
 using namespace mlir;
 using namespace gantry;
 
-PixelBlocks::PixelBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution, Cut cut,
-                         PixelRegisters piece)
-    : b(b), convolution(convolution), form(convolution.form), index{b}, cut(std::move(cut)),
-      piece(piece), image(flattenFactors(b, convolution, convolution.image)),
+PixelBlocks::PixelBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution,
+                         WorkPartition partition, PixelRegisters piece)
+    : b(b), convolution(convolution), form(convolution.form), index{b},
+      partition(std::move(partition)), piece(piece),
+      image(flattenFactors(b, convolution, convolution.image)),
       filter(flattenFactors(b, convolution, convolution.filter)), epilogue(b, convolution) {}
 
 //===----------------------------------------------------------------------===//
@@ -26,12 +27,12 @@ void PixelBlocks::keepAccumulators(int64_t width) {
   OpBuilder::InsertionGuard guard(b);
   auto function = convolution.op->getParentOfType<func::FuncOp>();
   b.setInsertionPointToStart(&function.getBody().front());
-  kept = memref::AllocaOp::create(b, MemRefType::get({cut.pixelsOfBlock * width}, sumType()),
+  kept = memref::AllocaOp::create(b, MemRefType::get({partition.pixelsOfBlock * width}, sumType()),
                                   b.getI64IntegerAttr(64));
 }
 
 void PixelBlocks::forItems(int64_t work, function_ref<void(Value, Value)> emitItem) {
-  LoopBuilder(b).forItems({cut.parts, cut.chunks},
+  LoopBuilder(b).forItems({partition.parts, partition.chunks},
                           [&](ValueRange item) { emitItem(item[0], item[1]); });
   setGrain(b, work, kThreadWork);
 }
@@ -48,20 +49,21 @@ void PixelBlocks::forColumns(std::pair<Value, Value> bands,
 
 /// One of all panels' bands, by its number.
 void PixelBlocks::emitBand(Value number, function_ref<void(Value, Value, int64_t)> emit) {
-  const int64_t count = cut.bands.size();
+  const int64_t count = partition.bands.size();
   if (count == 1)
     return emitPart(number, index.constant(0), form.panel, emit);
   Value panel = index.div(number, count), band = index.rem(number, count);
   // All of the same width have their loops in common.
   for (int64_t from = 0, to = 0; from < count; from = to) {
-    const int64_t columns = cut.bands[from].live;
-    while (to < count && cut.bands[to].live == columns)
+    const int64_t columns = partition.bands[from].live;
+    while (to < count && partition.bands[to].live == columns)
       ++to;
     Value past = b.createOrFold<arith::SubIOp>(band, index.constant(from));
     auto isOne = scf::IfOp::create(b, index.less(past, to - from), /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(isOne.thenBlock());
-    emitPart(panel, index.add(index.mul(past, columns), cut.bands[from].first), columns, emit);
+    emitPart(panel, index.add(index.mul(past, columns), partition.bands[from].first), columns,
+             emit);
   }
 }
 
@@ -106,7 +108,7 @@ Value PixelBlocks::firstChannelOf(Value panel) const {
 }
 
 Value PixelBlocks::multiplyAdd(Value channel, Value weights, Value accumulators) {
-  if (convolution.together == 1)
+  if (convolution.packingFactor == 1)
     return vector::FMAOp::create(b, channel, weights, accumulators);
   auto module = convolution.op->getParentOfType<ModuleOp>();
   return cpu::callDot(b, module, channel, weights, accumulators);

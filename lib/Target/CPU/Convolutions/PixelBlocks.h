@@ -3,14 +3,14 @@
 // that are parts of rows.
 #pragma once
 
-#include "Cut.h"
+#include "WorkPartition.h"
 
 namespace gantry {
 
 class PixelBlocks {
 protected:
-  PixelBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution, Cut cut,
-              PixelRegisters piece);
+  PixelBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
+              WorkPartition partition, PixelRegisters piece);
 
   //===--- Items ------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ protected:
   std::pair<mlir::Value, mlir::Value> share(mlir::Value item, int64_t items, int64_t all) const;
   /// The bands of all panels that an item has.
   std::pair<mlir::Value, mlir::Value> bandsOf(mlir::Value item) const {
-    return share(item, cut.parts, cut.panels * int64_t(cut.bands.size()));
+    return share(item, partition.parts, partition.panels * int64_t(partition.bands.size()));
   }
   /// Calls `emit` for the columns of bands, as many at a time as there are registers for: with the
   /// panel, where in it they begin, and how many they are.
@@ -55,7 +55,7 @@ protected:
   const Convolution &convolution;
   const PackedConvolution &form;
   IndexBuilder index;
-  Cut cut;
+  WorkPartition partition;
   PixelRegisters piece;
   mlir::Value image, filter; ///< flat
   mlir::Value kept; ///< the accumulators of a block on the stack, where what follows reads them

@@ -215,21 +215,21 @@ Value Reorder::fill(Operation *like, Value value, int64_t dim, int64_t size) {
 
 Value Reorder::packFilter(Operation *like, Value filter, int64_t panel) {
   ArrayRef<int64_t> own = shapeOf(filter);
-  const int64_t together =
-      channelsTogether(cast<RankedTensorType>(filter.getType()).getElementType());
+  const int64_t packingFactor =
+      packingFactorOfChannels(cast<RankedTensorType>(filter.getType()).getElementType());
   Shape split{own[0] / panel, panel}, order{0};
-  if (together > 1)
-    split.append({own[1] / together, together});
+  if (packingFactor > 1)
+    split.append({own[1] / packingFactor, packingFactor});
   else
     split.push_back(own[1]);
   llvm::append_range(split, own.drop_front(2));
-  for (int64_t d = together > 1 ? 4 : 3; d < int64_t(split.size()); ++d)
+  for (int64_t d = packingFactor > 1 ? 4 : 3; d < int64_t(split.size()); ++d)
     order.push_back(d);
   order.append({2, 1});
-  if (together > 1)
+  if (packingFactor > 1)
     order.push_back(3);
   auto turn = filter.getDefiningOp<TransposeOp>();
-  if (!turn || together > 1)
+  if (!turn || packingFactor > 1)
     return permute(like, reshape(like, filter, split), order, "/filter");
   // What stands in another order is split there, and turned once.
   ArrayRef<int64_t> from = turn.getPermutation();

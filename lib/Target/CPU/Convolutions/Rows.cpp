@@ -39,9 +39,9 @@ static bool isRun(const Convolution &convolution) {
 }
 
 /// Most pixels of a block of that many registers each. Their addresses need no registers.
-static int64_t mostPixels(int64_t registers, bool isBytes) {
+static int64_t mostPixels(int64_t registers, bool isInt8) {
   constexpr int64_t most[] = {20, 14, 9, 6}, ofBytes[] = {14, 12, 8, 6};
-  return (isBytes ? ofBytes : most)[registers - 1];
+  return (isInt8 ? ofBytes : most)[registers - 1];
 }
 
 /// Cycles of a step of so many pixels by registers: each multiply-add one, but rows of the panel
@@ -67,10 +67,10 @@ static double forPanel(const Convolution &convolution, int64_t registers,
 }
 
 /// Of a row whose windows lie in the image in the other dimensions, for each place in those.
-static double cyclesOfRow(const Convolution &convolution, const RowCut &rows) {
+static double cyclesOfRow(const Convolution &convolution, const RowPartition &rows) {
   return forPanel(convolution, rows.registers, [&](int64_t registers) {
     double cycles = 0;
-    for (const BlocksOfRow &kind : cutRow(convolution, rows.blocks))
+    for (const BlocksOfRow &kind : partitionRow(convolution, rows.blocks))
       for (const TapGroup &group : kind.groups)
         cycles += double(kind.count) *
                   cyclesOfRun((group.taps.second - group.taps.first) * convolution.form.inner(),
@@ -88,7 +88,7 @@ static int64_t placesOfRows(const Convolution &convolution) {
 /// Blocks that go on from row to row, each with all places.
 static double cyclesInLine(const Convolution &convolution) {
   const int64_t registers = registersOf(convolution.form.panel),
-                pixels = mostPixelsInLine(registers, convolution.isBytes());
+                pixels = mostPixelsInLine(registers, convolution.isInt8());
   const double blocks = double(llvm::divideCeil(convolution.pixels(), pixels));
   const int64_t window = convolution.form.window.back();
   return forPanel(convolution, registers, [&](int64_t registers) {
@@ -97,7 +97,7 @@ static double cyclesInLine(const Convolution &convolution) {
   });
 }
 
-std::optional<RowCut> gantry::cutRows(const Convolution &convolution) {
+std::optional<RowPartition> gantry::partitionRows(const Convolution &convolution) {
   // Places of the window that are written out, at most.
   constexpr int64_t mostPlaces = 16, mostKinds = 6;
   const unsigned last = convolution.form.spatial() - 1;
@@ -106,12 +106,13 @@ std::optional<RowCut> gantry::cutRows(const Convolution &convolution) {
     return std::nullopt;
   const double places = double(placesOfRows(convolution));
   double least = cyclesInLine(convolution);
-  std::optional<RowCut> best;
+  std::optional<RowPartition> best;
   for (int64_t registers = registersOf(convolution.form.panel); registers > 0; --registers) {
-    RowCut rows{registers, int64_t(llvm::divideCeil(convolution.form.out[last],
-                                                    mostPixels(registers, convolution.isBytes())))};
+    RowPartition rows{registers,
+                      int64_t(llvm::divideCeil(convolution.form.out[last],
+                                               mostPixels(registers, convolution.isInt8())))};
     const double cycles = cyclesOfRow(convolution, rows) * places;
-    if (cycles < least && int64_t(cutRow(convolution, rows.blocks).size()) <= mostKinds) {
+    if (cycles < least && int64_t(partitionRow(convolution, rows.blocks).size()) <= mostKinds) {
       least = cycles;
       best = rows;
     }
@@ -136,26 +137,26 @@ static int64_t placesOfRow(const Convolution &convolution, int64_t row) {
 
 /// The first block of each chunk, and the end: even shares of the places in the image, since rows
 /// at its ends have fewer.
-static SmallVector<int64_t> shareBlocks(const Convolution &convolution, const Cut &cut,
-                                        int64_t blocksOfRow) {
+static SmallVector<int64_t> shareBlocks(const Convolution &convolution,
+                                        const WorkPartition &partition, int64_t blocksOfRow) {
   SmallVector<int64_t> before{0};
-  for (int64_t block = 0; block < cut.blocks; ++block)
+  for (int64_t block = 0; block < partition.blocks; ++block)
     before.push_back(before.back() + placesOfRow(convolution, block / blocksOfRow));
   SmallVector<int64_t> first{0};
-  for (int64_t chunk = 1; chunk <= cut.chunks; ++chunk) {
+  for (int64_t chunk = 1; chunk <= partition.chunks; ++chunk) {
     // As many of the blocks as come nearest to the share.
-    const double share = double(before.back()) * double(chunk) / double(cut.chunks);
+    const double share = double(before.back()) * double(chunk) / double(partition.chunks);
     int64_t block = first.back();
-    while (block < cut.blocks && double(before[block] + before[block + 1]) < 2 * share)
+    while (block < partition.blocks && double(before[block] + before[block + 1]) < 2 * share)
       ++block;
-    first.push_back(chunk == cut.chunks ? cut.blocks : block);
+    first.push_back(chunk == partition.chunks ? partition.blocks : block);
   }
   return first;
 }
 
 namespace {
 struct Rows : PixelBlocks {
-  RowCut rows;
+  RowPartition rows;
   SmallVector<BlocksOfRow> kinds;
   unsigned last; ///< spatial dimension
 
@@ -163,13 +164,13 @@ struct Rows : PixelBlocks {
   Value panel, column;
   SmallVector<Lanes> lanes;
 
-  Rows(ImplicitLocOpBuilder &b, const Convolution &convolution, const RowCut &rows,
+  Rows(ImplicitLocOpBuilder &b, const Convolution &convolution, const RowPartition &rows,
        const Registers &registers)
-      : PixelBlocks(
-            b, convolution,
-            Cut(convolution, convolution.pixels() / convolution.form.out.back(), rows.blocks),
-            PixelRegisters(convolution, registers, rows.registers)),
-        rows(rows), kinds(cutRow(convolution, rows.blocks)), last(form.spatial() - 1) {}
+      : PixelBlocks(b, convolution,
+                    WorkPartition(convolution, convolution.pixels() / convolution.form.out.back(),
+                                  rows.blocks),
+                    PixelRegisters(convolution, registers, rows.registers)),
+        rows(rows), kinds(partitionRow(convolution, rows.blocks)), last(form.spatial() - 1) {}
 
   void emit();
   void emitItem(Value panelItem, Value blockItem);
@@ -196,10 +197,10 @@ struct Rows : PixelBlocks {
 } // namespace
 
 void Rows::emit() {
-  if (convolution.isBytes() && convolution.epilogue)
+  if (convolution.isInt8() && convolution.epilogue)
     keepAccumulators(rows.registers * kPanelLanes);
   const int64_t work = form.batch * countTapsInside(convolution) * form.inner() * form.outputs;
-  forItems(work / cut.items(),
+  forItems(work / partition.items(),
            [&](Value panelItem, Value blockItem) { emitItem(panelItem, blockItem); });
 }
 
@@ -218,11 +219,11 @@ void Rows::emitItem(Value panelItem, Value blockItem) {
 std::pair<Value, Value> Rows::blocksOf(Value chunk) const {
   // Of so many chunks none is long enough for its rows to matter.
   constexpr int64_t mostShares = 64;
-  if (cut.chunks > mostShares)
-    return share(chunk, cut.chunks, cut.blocks);
-  SmallVector<int64_t> first = shareBlocks(convolution, cut, rows.blocks);
+  if (partition.chunks > mostShares)
+    return share(chunk, partition.chunks, partition.blocks);
+  SmallVector<int64_t> first = shareBlocks(convolution, partition, rows.blocks);
   Value from = index.constant(first[0]), to = index.constant(first[1]);
-  for (int64_t i = 1; i < cut.chunks; ++i) {
+  for (int64_t i = 1; i < partition.chunks; ++i) {
     Value before = index.less(chunk, i);
     from = arith::SelectOp::create(b, before, from, index.constant(first[i]));
     to = arith::SelectOp::create(b, before, to, index.constant(first[i + 1]));
@@ -347,7 +348,7 @@ void Rows::store(const Row &row, Value firstPixel, int64_t pixels, ValueRange ac
   }
 }
 
-void gantry::emitRows(ImplicitLocOpBuilder &b, const Convolution &convolution, const RowCut &rows,
-                      const Registers &registers) {
+void gantry::emitRows(ImplicitLocOpBuilder &b, const Convolution &convolution,
+                      const RowPartition &rows, const Registers &registers) {
   Rows(b, convolution, rows, registers).emit();
 }

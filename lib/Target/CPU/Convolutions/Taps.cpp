@@ -54,7 +54,7 @@ static SmallVector<TapGroup> tapGroups(const Convolution &convolution, Interval 
   return groups;
 }
 
-SmallVector<BlocksOfRow> gantry::cutRow(const Convolution &convolution, int64_t blocks) {
+SmallVector<BlocksOfRow> gantry::partitionRow(const Convolution &convolution, int64_t blocks) {
   const int64_t columns = convolution.form.out.back();
   const int64_t less = columns / blocks, large = columns % blocks;
   SmallVector<BlocksOfRow> kinds;

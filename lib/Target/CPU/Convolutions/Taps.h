@@ -30,7 +30,7 @@ struct BlocksOfRow {
   llvm::SmallVector<TapGroup> groups;
 };
 /// A row in so many blocks, as even as can be.
-llvm::SmallVector<BlocksOfRow> cutRow(const Convolution &convolution, int64_t blocks);
+llvm::SmallVector<BlocksOfRow> partitionRow(const Convolution &convolution, int64_t blocks);
 
 /// Places of windows in the image along a spatial dimension, of all pixels along it.
 int64_t countTapsInside(const Convolution &convolution, unsigned dim);

@@ -9,11 +9,11 @@
 namespace gantry {
 
 /// Bytes that processors multiply and add up at a time.
-inline constexpr int64_t kBytesTogether = 4;
+inline constexpr int64_t kInt8PackingFactor = 4;
 
 /// Channels that a packed filter of such elements has side by side: those of a word of 32 bits.
-inline int64_t channelsTogether(mlir::Type element) {
-  return element.isInteger(8) ? kBytesTogether : element.isBF16() ? 2 : 1;
+inline int64_t packingFactorOfChannels(mlir::Type element) {
+  return element.isInteger(8) ? kInt8PackingFactor : element.isBF16() ? 2 : 1;
 }
 
 /// Whether the op's images are [n, spatial..., c].

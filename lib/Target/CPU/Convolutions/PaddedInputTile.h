@@ -1,5 +1,5 @@
-// What a work item reads of an image with its borders, on its stack: there each window is runs of
-// memory, and nobody asks of each of its places whether that is in the image.
+// A padded input tile: what a work item reads of an image with its halo, on its stack: there each
+// window is runs of memory, and nobody asks of each of its places whether that is in the image.
 #pragma once
 
 #include "Convolution.h"
@@ -9,9 +9,9 @@ namespace gantry {
 /// The padded image without the pixels that no window reaches, those of the whole batch one behind
 /// the other. A slice is all that has one place along the first spatial dimension; an item has the
 /// slices that its pixels read.
-class Strip {
+class PaddedInputTile {
 public:
-  Strip(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution);
+  PaddedInputTile(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution);
 
   /// Pixels along a spatial dimension.
   int64_t size(unsigned dim) const;

@@ -1,4 +1,4 @@
-#include "Strip.h"
+#include "PaddedInputTile.h"
 
 #include "Panels.h"
 
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace gantry;
 
-Strip::Strip(ImplicitLocOpBuilder &b, const Convolution &convolution)
+PaddedInputTile::PaddedInputTile(ImplicitLocOpBuilder &b, const Convolution &convolution)
     : b(b), convolution(convolution), index{b},
       image(flattenFactors(b, convolution, convolution.image)) {
   int64_t pixels = convolution.form.batch;
@@ -20,19 +20,19 @@ Strip::Strip(ImplicitLocOpBuilder &b, const Convolution &convolution)
   elementsOfPixel = cast<MemRefType>(image.getType()).getDimSize(0) / pixels;
 }
 
-int64_t Strip::size(unsigned dim) const {
+int64_t PaddedInputTile::size(unsigned dim) const {
   const PackedConvolution &form = convolution.form;
   return (form.out[dim] - 1) * form.strides[dim] + (form.window[dim] - 1) * form.dilations[dim] + 1;
 }
 
-int64_t Strip::pixelsOfSlice() const {
+int64_t PaddedInputTile::pixelsOfSlice() const {
   int64_t count = 1;
   for (unsigned d = 1; d < convolution.form.spatial(); ++d)
     count *= size(d);
   return count;
 }
 
-Strip::PixelRange Strip::slicesOf(PixelRange pixels) const {
+PaddedInputTile::PixelRange PaddedInputTile::slicesOf(PixelRange pixels) const {
   const PackedConvolution &form = convolution.form;
   const int64_t ofImage = convolution.pixels() / form.batch, ofRow = ofImage / form.out[0];
   auto start = [&](int64_t pixel) {
@@ -42,8 +42,8 @@ Strip::PixelRange Strip::slicesOf(PixelRange pixels) const {
           start(pixels.second - 1) + (form.window[0] - 1) * form.dilations[0] + 1};
 }
 
-bool Strip::make(int64_t items, int64_t parts, int64_t bands,
-                 function_ref<PixelRange(int64_t)> pixelsOf) {
+bool PaddedInputTile::make(int64_t items, int64_t parts, int64_t bands,
+                           function_ref<PixelRange(int64_t)> pixelsOf) {
   // What buffers on the stack may take together, but for other small ones.
   constexpr int64_t mostBytes = 112 << 10;
   // Elements that are copied while a pixel's place in the window is looked up.
@@ -68,13 +68,13 @@ bool Strip::make(int64_t items, int64_t parts, int64_t bands,
   return true;
 }
 
-Value Strip::firstSliceOf(Value pixel) const {
+Value PaddedInputTile::firstSliceOf(Value pixel) const {
   Pixel place = pixelAt(convolution, index, pixel);
   return index.add(index.mul(place.at[0], size(0)),
                    index.mul(place.at[1], convolution.form.strides[0]));
 }
 
-void Strip::fill(Value from, Value to) {
+void PaddedInputTile::fill(Value from, Value to) {
   const PackedConvolution &form = convolution.form;
   first = firstSliceOf(from);
   const int64_t reach = (form.window[0] - 1) * form.dilations[0] + 1;
@@ -95,7 +95,7 @@ void Strip::fill(Value from, Value to) {
 }
 
 /// All that lies at `imageRow`, the image's number of a place in the dimensions before `dim`.
-void Strip::fillDim(unsigned dim, Value imageRow, Value to) {
+void PaddedInputTile::fillDim(unsigned dim, Value imageRow, Value to) {
   if (dim == convolution.form.spatial())
     return copyRun(index.mul(imageRow, elementsOfPixel), to, elementsOfPixel);
   int64_t length = elementsOfPixel;
@@ -114,7 +114,7 @@ void Strip::fillDim(unsigned dim, Value imageRow, Value to) {
   clearRun(index.add(to, (low + copied) * length), (size(dim) - low - copied) * length);
 }
 
-void Strip::forLanes(int64_t length, function_ref<void(Value, int64_t)> body) {
+void PaddedInputTile::forLanes(int64_t length, function_ref<void(Value, int64_t)> body) {
   const int64_t whole = length / kPanelLanes * kPanelLanes;
   if (whole)
     LoopBuilder(b).loop(0, whole, kPanelLanes, [&](Value at) { body(at, kPanelLanes); });
@@ -122,7 +122,7 @@ void Strip::forLanes(int64_t length, function_ref<void(Value, int64_t)> body) {
     body(index.constant(whole), length - whole);
 }
 
-void Strip::clearRun(Value to, int64_t length) {
+void PaddedInputTile::clearRun(Value to, int64_t length) {
   forLanes(length, [&](Value at, int64_t live) {
     Type element = cast<MemRefType>(buffer.getType()).getElementType();
     auto type = VectorType::get({widthOf(live)}, element);
@@ -131,7 +131,7 @@ void Strip::clearRun(Value to, int64_t length) {
   });
 }
 
-void Strip::copyRun(Value from, Value to, int64_t length) {
+void PaddedInputTile::copyRun(Value from, Value to, int64_t length) {
   forLanes(length, [&](Value at, int64_t live) {
     storeLanes(b, loadLanes(b, image, index.add(from, at), live), buffer, index.add(to, at), live);
   });

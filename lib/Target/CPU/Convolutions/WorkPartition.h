@@ -1,4 +1,5 @@
-// How the work of a convolution is cut into items, blocks and what is in registers at a time.
+// The work partition of a convolution: how it is cut into items, blocks and what is in registers at
+// a time.
 #pragma once
 
 #include "Convolution.h"
@@ -6,7 +7,7 @@
 namespace gantry {
 
 /// How pixels and panels are cut, by shapes alone.
-struct Cut {
+struct WorkPartition {
   int64_t pixelsOfBlock; ///< of the first `large` blocks; the others have one less
   int64_t blocks, large;
   llvm::SmallVector<Lanes> bands; ///< columns of a panel that all blocks pass at a time
@@ -14,9 +15,9 @@ struct Cut {
   int64_t chunks, parts; ///< items are a chunk of the blocks and a part of all panels' bands
 
   /// Pixels in line, whatever rows they are of.
-  Cut(const Convolution &convolution, bool amx);
+  WorkPartition(const Convolution &convolution, bool amx);
   /// Rows by themselves, each in so many blocks.
-  Cut(const Convolution &convolution, int64_t rows, int64_t blocksOfRow);
+  WorkPartition(const Convolution &convolution, int64_t rows, int64_t blocksOfRow);
 
   int64_t items() const { return parts * chunks; }
   /// The first pixel of a block, or of the end.
@@ -25,7 +26,7 @@ struct Cut {
   }
 
 private:
-  void cutItems(const Convolution &convolution);
+  void partitionItems(const Convolution &convolution);
 };
 
 /// What of a block is in registers at a time.
@@ -45,7 +46,7 @@ int64_t registersOf(int64_t panel);
 /// Most pixels in a block, whatever rows they are of, of that many registers a pixel: sums, a row
 /// of the panel and a pixel's channel are in registers at a time. Words of bytes are read into one
 /// register more: the instruction takes only the other factor from memory.
-int64_t mostPixelsInLine(int64_t registers, bool isBytes);
+int64_t mostPixelsInLine(int64_t registers, bool isInt8);
 
 /// Whether each pixel reads the one at its place: a product of matrices. With a border the result
 /// has other places than the image, also for blocks inside.

@@ -6,8 +6,8 @@
 // its borders cost. Then each chosen op is made again in the other form, and where somebody else
 // reads its result, that is put back in order.
 
-#include "Bytes.h"
 #include "InF32.h"
+#include "Int8.h"
 #include "Pairs.h"
 #include "Panels.h"
 #include "Reorder.h"
@@ -28,7 +28,7 @@ using namespace mlir;
 using namespace gantry;
 
 namespace gantry {
-#define GEN_PASS_DEF_PUTCHANNELSLASTPASS
+#define GEN_PASS_DEF_PROPAGATENHWCPASS
 #include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
@@ -469,8 +469,8 @@ struct Rewriter {
   }
 };
 
-struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> {
-  using PutChannelsLastPassBase::PutChannelsLastPassBase;
+struct PropagateNHWC : gantry::impl::PropagateNHWCPassBase<PropagateNHWC> {
+  using PropagateNHWCPassBase::PropagateNHWCPassBase;
 
   void runOnOperation() override {
     const TargetMap targets(getOperation());
@@ -484,7 +484,7 @@ struct PutChannelsLast : gantry::impl::PutChannelsLastPassBase<PutChannelsLast> 
         if (isWanted(op))
           replaceByConvolution(op);
       });
-      putBytesInForm(func, isWanted);
+      putInt8InForm(func, isWanted);
       fillPairs(func, isWanted);
       computeHalvesInF32(func, isWanted);
       Chosen chosen(targets);

@@ -8,7 +8,7 @@
 //   conv in groups                 without whole words in each group, as depthwise ones: in f32,
 //                                  where sums of so few terms are exact
 
-#include "Bytes.h"
+#include "Int8.h"
 
 #include "InF32.h"
 #include "Panels.h"
@@ -42,7 +42,9 @@ struct Former {
 
   explicit Former(MLIRContext *context) : builder(context), reorder(builder) {}
 
-  static int64_t wholeWords(int64_t channels) { return llvm::alignTo(channels, kBytesTogether); }
+  static int64_t wholeWords(int64_t channels) {
+    return llvm::alignTo(channels, kInt8PackingFactor);
+  }
 
   void fillChannels(ConvOp conv) {
     builder.setInsertionPoint(conv);
@@ -100,7 +102,7 @@ struct Former {
       filter = reorder.permute(matmul, filter, {1, 0}, "/filter");
     Shape shape = imageShape(matmul);
     const size_t spatial = shape.size() - 2;
-    const int64_t channels = wholeWords(shape.back()), words = channels / kBytesTogether;
+    const int64_t channels = wholeWords(shape.back()), words = channels / kInt8PackingFactor;
     const int64_t outputs = wholePanels(shapeOf(filter)[0], words);
     filter = reorder.fill(matmul, filter, 1, channels);
     filter = reorder.fill(matmul, filter, 0, outputs);
@@ -202,7 +204,7 @@ struct Former {
 };
 } // namespace
 
-void gantry::putBytesInForm(func::FuncOp func, function_ref<bool(Operation *)> isOurs) {
+void gantry::putInt8InForm(func::FuncOp func, function_ref<bool(Operation *)> isOurs) {
   Former former(func.getContext());
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) {

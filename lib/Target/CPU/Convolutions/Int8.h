@@ -10,6 +10,6 @@ namespace gantry {
 /// Of those for which `isOurs`, convolutions get whole words of channels, or become convolutions of
 /// f32 where those are exact; products with constant weights become convolutions with the channels
 /// last.
-void putBytesInForm(mlir::func::FuncOp func, llvm::function_ref<bool(mlir::Operation *)> isOurs);
+void putInt8InForm(mlir::func::FuncOp func, llvm::function_ref<bool(mlir::Operation *)> isOurs);
 
 } // namespace gantry

@@ -2,7 +2,7 @@
 // registers at a time. Work items are the same for every processor: they are cut for the registers
 // of AVX-512.
 
-#include "Cut.h"
+#include "WorkPartition.h"
 
 #include "Dot.h"
 #include "Panels.h"
@@ -53,10 +53,10 @@ static int64_t channelsOfWord(ConvOp conv) {
   const bool isKnown = left.isUnsignedInteger(8) ? right.isSignlessInteger(8)
                        : left.isBF16()           ? givesAccumulators(conv)
                                                  : left.isF32();
-  const int64_t together = channelsTogether(right);
-  return isKnown && (together == 1 ||
-                     (filter.getDimSize(1) > 0 && filter.getDimSize(1) % together == 0))
-             ? together
+  const int64_t packingFactor = packingFactorOfChannels(right);
+  return isKnown && (packingFactor == 1 ||
+                     (filter.getDimSize(1) > 0 && filter.getDimSize(1) % packingFactor == 0))
+             ? packingFactor
              : 0;
 }
 
@@ -64,20 +64,20 @@ int64_t gantry::panelOfFilter(ConvOp conv) {
   auto type = conv.getType();
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto input = cast<RankedTensorType>(conv.getInput().getType());
-  const int64_t together = channelsOfWord(conv);
-  if (together == 0 || !type.hasStaticShape() || !filter.hasStaticShape() ||
+  const int64_t packingFactor = channelsOfWord(conv);
+  if (packingFactor == 0 || !type.hasStaticShape() || !filter.hasStaticShape() ||
       !input.hasStaticShape() || type.getNumElements() == 0 || input.getNumElements() == 0)
     return 0;
   int64_t outputs = filter.getDimSize(0), groups = conv.getGroups(), own = outputs / groups;
   bool depthwise = groups > 1 && own == 1 && filter.getDimSize(1) == 1;
   if (depthwise)
     return outputs;
-  return panelOfColumns(own, filter.getNumElements() / outputs / together);
+  return panelOfColumns(own, filter.getNumElements() / outputs / packingFactor);
 }
 
-int64_t gantry::mostPixelsInLine(int64_t registers, bool isBytes) {
+int64_t gantry::mostPixelsInLine(int64_t registers, bool isInt8) {
   constexpr int64_t most[] = {14, 12, 9, 6}, ofBytes[] = {14, 12, 8, 6};
-  return (isBytes ? ofBytes : most)[registers - 1];
+  return (isInt8 ? ofBytes : most)[registers - 1];
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,23 +103,23 @@ static SmallVector<Lanes> bandsOf(int64_t panel) {
   return bands;
 }
 
-Cut::Cut(const Convolution &convolution, bool amx) {
+WorkPartition::WorkPartition(const Convolution &convolution, bool amx) {
   const int64_t pixels = convolution.pixels();
   const int64_t registers = registersOf(convolution.form.panel);
   blocks = llvm::divideCeil(pixels, amx ? cpu::kMostAMXRows
-                                        : mostPixelsInLine(registers, convolution.isBytes()));
+                                        : mostPixelsInLine(registers, convolution.isInt8()));
   pixelsOfBlock = llvm::divideCeil(pixels, blocks);
   large = pixels - (pixelsOfBlock - 1) * blocks;
-  cutItems(convolution);
+  partitionItems(convolution);
 }
 
-Cut::Cut(const Convolution &convolution, int64_t rows, int64_t blocksOfRow)
+WorkPartition::WorkPartition(const Convolution &convolution, int64_t rows, int64_t blocksOfRow)
     : pixelsOfBlock(llvm::divideCeil(convolution.form.out.back(), blocksOfRow)),
       blocks(rows * blocksOfRow), large(blocks) {
-  cutItems(convolution);
+  partitionItems(convolution);
 }
 
-void Cut::cutItems(const Convolution &convolution) {
+void WorkPartition::partitionItems(const Convolution &convolution) {
   constexpr int64_t imageBytes = 192 << 10, filterBytes = 256 << 10;
   constexpr int64_t mostItems = 16, leastWork = 1 << 19, evenFor = 4;
   const PackedConvolution &form = convolution.form;
@@ -158,7 +158,7 @@ static int64_t besideAccumulators(int64_t vectors, const Convolution &convolutio
                                   const Registers &registers) {
   if (comeApart(convolution, registers))
     return 2 * vectors + 4;
-  return convolution.isBytes() ? cpu::registersOfBytes(vectors, registers) : vectors + 1;
+  return convolution.isInt8() ? cpu::registersOfBytes(vectors, registers) : vectors + 1;
 }
 
 PixelRegisters::PixelRegisters(const Convolution &convolution, const Registers &registers,
@@ -170,7 +170,7 @@ PixelRegisters::PixelRegisters(const Convolution &convolution, const Registers &
   const int64_t free = registers.count - besideAccumulators(vectors, convolution, registers);
   pixels = std::max<int64_t>(1, free / vectors);
   isTight =
-      comeApart(convolution, registers) || (convolution.isBytes() && registers.mostByteLanes == 0);
+      comeApart(convolution, registers) || (convolution.isInt8() && registers.mostByteLanes == 0);
 }
 
 bool gantry::isProduct(const Convolution &convolution) {
@@ -183,7 +183,7 @@ bool gantry::isProduct(const Convolution &convolution) {
 bool gantry::usesAMX(const Convolution &convolution, const Registers &registers) {
   constexpr int64_t mostBytes = 256 << 10, wordBytes = 4;
   const int64_t bytes = cpu::kMostAMXRows * convolution.sizeK() * wordBytes;
-  return convolution.isBytes() && registers.amxInt8 && convolution.form.groups == 1 &&
+  return convolution.isInt8() && registers.amxInt8 && convolution.form.groups == 1 &&
          convolution.form.panel % cpu::kColumnUnit == 0 &&
          convolution.form.panel <= kPanelLanes * kPanelRegisters &&
          (isProduct(convolution) || bytes <= mostBytes);
