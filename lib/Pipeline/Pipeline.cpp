@@ -77,7 +77,7 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   // sees one graph.
   pm.addPass(createExpandGradientsPass());
   // While borders are still those of convolutions, which may have to hold a zero point.
-  pm.addNestedPass<func::FuncOp>(createMultiplyBytesPass());
+  pm.addNestedPass<func::FuncOp>(createFuseQDQPass());
   pm.addNestedPass<func::FuncOp>(createDecomposeOpsPass());
 
   // Equal ops with equal requests are one op, wherever the requests come from.

@@ -145,7 +145,7 @@ def DecomposeOpsPass : Pass<"gantry-decompose-ops", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
-def MultiplyBytesPass : Pass<"gantry-multiply-bytes", "::mlir::func::FuncOp"> {
+def FuseQDQPass : Pass<"gantry-multiply-bytes", "::mlir::func::FuncOp"> {
   let summary = "products of quantised values as exact products of bytes";
   let description = [{
     A `gantry.matmul` or `gantry.conv` in i32 of `cast(bytes) - zero point`, or in f32 of that times a

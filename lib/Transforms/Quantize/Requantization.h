@@ -1,7 +1,7 @@
-// What the patterns around products of bytes share, and those that deal with scales.
+// What the patterns around products of int8 share, and those that deal with scales.
 #pragma once
 
-#include "Dequantised.h"
+#include "Dequantized.h"
 
 #include "gantry/Dialect/Gantry/IR/Requests.h"
 
@@ -44,6 +44,6 @@ inline bool mayMove(llvm::ArrayRef<mlir::Operation *> ops, mlir::Operation *prod
 }
 
 /// Scales and constants behind products: decided when compiling, and divided by those of results.
-void populateByteScalePatterns(mlir::RewritePatternSet &patterns);
+void populateRequantizationPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace gantry

@@ -1,4 +1,4 @@
-#include "Dequantised.h"
+#include "Dequantized.h"
 
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 

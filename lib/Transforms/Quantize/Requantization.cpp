@@ -7,7 +7,7 @@
 // between a division by a scale and the products is taken along, so that requantising is one
 // multiplication.
 
-#include "ByteScales.h"
+#include "Requantization.h"
 
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
@@ -250,7 +250,7 @@ static LogicalResult quantiseOnce(CastOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-void gantry::populateByteScalePatterns(RewritePatternSet &patterns) {
+void gantry::populateRequantizationPatterns(RewritePatternSet &patterns) {
   patterns.add(evaluateScale);
   patterns.add(evaluateZero);
   patterns.add(addBias);

@@ -1,4 +1,4 @@
-// Products of bytes whose factors are both computed, as attention has them.
+// Products of int8 whose factors are both computed, as attention has them.
 //
 //   (a - za) x (b - zb) = a x b - za * (sums of b's columns) - zb * (sums of a's rows) + k za zb
 //
@@ -6,7 +6,7 @@
 // them and their zero point by 128. A zero point of 0 has no sums; those that are left are products
 // with ones, much smaller than the product itself.
 
-#include "ComputedBytes.h"
+#include "ComputedInt8.h"
 
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 
@@ -111,7 +111,7 @@ private:
 };
 } // namespace
 
-Value gantry::sumComputedBytes(MatmulOp op, const Centred &left, const Centred &right, Maker &b) {
+Value gantry::sumComputedInt8(MatmulOp op, const Centred &left, const Centred &right, Maker &b) {
   auto suits = [&](const Centred &side, Value operand) {
     auto type = typeOf(operand);
     return typeOf(side.bytes).getElementType().isInteger(8) && type.hasStaticShape() &&

@@ -6,11 +6,11 @@
 //
 // The weights w are constants; unsigned ones with a zero point in their midst are moved by m to fit
 // i8. The sums are exact, whatever their order; a becomes unsigned by moving it and its zero point
-// up. What becomes of the scales is in ByteScales.cpp, of products without weights in
-// ComputedBytes.cpp.
+// up. What becomes of the scales is in Requantization.cpp, of products without weights in
+// ComputedInt8.cpp.
 
-#include "ByteScales.h"
-#include "ComputedBytes.h"
+#include "ComputedInt8.h"
+#include "Requantization.h"
 
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Transforms/Passes.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace gantry;
 
 namespace gantry {
-#define GEN_PASS_DEF_MULTIPLYBYTESPASS
+#define GEN_PASS_DEF_FUSEQDQPASS
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
@@ -301,7 +301,7 @@ static Value sumBytes(Operation *op, const Centred &left, const Centred &right, 
 static Value sumCentred(Operation *op, const Centred &left, const Centred &right, Maker &b) {
   Value sums = sumBytes(op, left, right, b);
   auto matmul = dyn_cast<MatmulOp>(op);
-  return sums || !matmul ? sums : sumComputedBytes(matmul, left, right, b);
+  return sums || !matmul ? sums : sumComputedInt8(matmul, left, right, b);
 }
 
 /// As importers of integer products write them: centred operands in i32.
@@ -402,7 +402,7 @@ static LogicalResult chooseBytesBy(Op op, PatternRewriter &rewriter) {
 }
 
 namespace {
-struct MultiplyBytes : gantry::impl::MultiplyBytesPassBase<MultiplyBytes> {
+struct FuseQDQ : gantry::impl::FuseQDQPassBase<FuseQDQ> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add(multiplyCentred<ConvOp>);
@@ -410,7 +410,7 @@ struct MultiplyBytes : gantry::impl::MultiplyBytesPassBase<MultiplyBytes> {
     patterns.add(multiplyScaled<ConvOp>);
     patterns.add(multiplyScaled<MatmulOp>);
     patterns.add(turnWeights);
-    populateByteScalePatterns(patterns);
+    populateRequantizationPatterns(patterns);
     patterns.add(chooseBytesBy<MaxPoolOp>);
     patterns.add(chooseBytesBy<ReshapeOp>);
     patterns.add(chooseBytesBy<TransposeOp>);
