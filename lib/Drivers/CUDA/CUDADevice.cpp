@@ -9,11 +9,11 @@
 
 namespace gantry::runtime::cuda {
 
-CUDADevice::CUDADevice(const std::string &name, Driver &driver, Card &card, uint64_t limit)
-    : Device(name, driver, limit), ownCard(card), ownMemory(card, limit) {}
+CUDADevice::CUDADevice(const std::string &name, Driver &driver, PhysicalGPU &gpu, uint64_t limit)
+    : Device(name, driver, limit), ownGPU(gpu), ownMemory(gpu, limit) {}
 
 Expected<MemoryInfo> CUDADevice::cardMemory() {
-  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  Expected<std::shared_ptr<Context>> context = ownGPU.context();
   if (!context)
     return context.status();
   CurrentContext current(**context);
@@ -36,8 +36,8 @@ Expected<MemoryInfo> CUDADevice::memoryInfo() {
 }
 
 Unmet CUDADevice::unmet(const VariantNeeds &needs) const {
-  const std::string own = "sm_" + std::to_string(ownCard.architecture());
-  const std::string who = ownCard.name() + " is " + own;
+  const std::string own = "sm_" + std::to_string(ownGPU.architecture());
+  const std::string who = ownGPU.name() + " is " + own;
   if (needs.source == VariantNeeds::Source::registered)
     return {"registered kernels run on CPUs only", ""};
   if (needs.source == VariantNeeds::Source::library && needs.library != plan::matmulLibrary &&
@@ -48,9 +48,9 @@ Unmet CUDADevice::unmet(const VariantNeeds &needs) const {
   if (!needs.features.empty())
     return {"GPUs lack " + std::string(needs.features.front()), ""};
   const std::string remedy = "compile with --gpu-arch=" + own;
-  if (needs.archMin > ownCard.architecture())
+  if (needs.archMin > ownGPU.architecture())
     return {who + ", the code needs sm_" + std::to_string(needs.archMin), remedy};
-  if (needs.archMax != 0 && needs.archMax < ownCard.architecture())
+  if (needs.archMax != 0 && needs.archMax < ownGPU.architecture())
     return {who + ", the code is for GPUs up to sm_" + std::to_string(needs.archMax), remedy};
   return needs.source == VariantNeeds::Source::library ? unmetByLibrary(needs) : Unmet();
 }
@@ -68,26 +68,26 @@ Unmet unmetBy(const char *name, const Expected<const Library *> &library, std::s
 
 Unmet CUDADevice::unmetByLibrary(const VariantNeeds &needs) const {
   return needs.library == plan::matmulLibrary
-             ? unmetBy("cuBLASLt", ownCard.cublasLt(), needs.libraryVersion)
-             : unmetBy("NCCL", ownCard.nccl(), needs.libraryVersion);
+             ? unmetBy("cuBLASLt", ownGPU.cublasLt(), needs.libraryVersion)
+             : unmetBy("NCCL", ownGPU.nccl(), needs.libraryVersion);
 }
 
 Expected<std::unique_ptr<CodeObject>> CUDADevice::openLibrary(std::string_view name) {
   if (name == plan::collectiveLibrary)
     return std::unique_ptr<CodeObject>(std::make_unique<Collectives>());
-  const Expected<const cublaslt::CublasLt *> library = ownCard.cublasLt();
+  const Expected<const cublaslt::CublasLt *> library = ownGPU.cublasLt();
   if (!library)
     return library.status();
-  return Products::open(**library, ownCard);
+  return Products::open(**library, ownGPU);
 }
 
 Expected<std::unique_ptr<CodeObject>> CUDADevice::loadCode(std::span<const uint8_t> code) {
-  return Code::load(ownCard, code);
+  return Code::load(ownGPU, code);
 }
 
 /// CUDA knows where each of its addresses is; those that it does not know are the host's.
 Status CUDADevice::checkOwn(const void *data, uint64_t bytes) {
-  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  Expected<std::shared_ptr<Context>> context = ownGPU.context();
   if (!context)
     return context.status();
   CurrentContext current(**context);
@@ -96,42 +96,42 @@ Status CUDADevice::checkOwn(const void *data, uint64_t bytes) {
   for (DevicePointer at : {begin, begin + bytes - 1}) {
     MemoryType type = MemoryType::host;
     int number = -1;
-    const Library &api = ownCard.api();
+    const Library &api = ownGPU.api();
     if (api.pointerAttribute(&type, PointerAttribute::memoryType, at) != Result::success ||
         type != MemoryType::device)
       return Status::invalidArgument("the array is not in memory of a GPU");
     GANTRY_RETURN_IF_ERROR(
         GANTRY_CUDA_IN(**context, pointerAttribute, &number, PointerAttribute::deviceOrdinal, at));
-    if (number != ownCard.number())
+    if (number != ownGPU.number())
       return Status::invalidArgument("the array is in memory of GPU " + std::to_string(number) +
                                      " of this machine, not of GPU " +
-                                     std::to_string(ownCard.ordinal()));
+                                     std::to_string(ownGPU.ordinal()));
   }
   return {};
 }
 
 std::unique_ptr<Queue> CUDADevice::createQueue() { return std::make_unique<StreamQueue>(*this); }
 
-std::unique_ptr<Event> CUDADevice::createEvent() { return std::make_unique<StreamEvent>(ownCard); }
+std::unique_ptr<Event> CUDADevice::createEvent() { return std::make_unique<StreamEvent>(ownGPU); }
 
 Status CUDADevice::upload(void *destination, const void *source, uint64_t bytes) {
   if (bytes == 0)
     return {};
-  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  Expected<std::shared_ptr<Context>> context = ownGPU.context();
   return context ? (*context)->staging().upload(destination, source, bytes) : context.status();
 }
 
 Status CUDADevice::download(void *destination, const void *source, uint64_t bytes) {
   if (bytes == 0)
     return {};
-  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  Expected<std::shared_ptr<Context>> context = ownGPU.context();
   return context ? (*context)->staging().download(destination, source, bytes) : context.status();
 }
 
 Status CUDADevice::fill(void *destination, uint8_t value, uint64_t bytes) {
   if (bytes == 0)
     return {};
-  Expected<std::shared_ptr<Context>> context = ownCard.context();
+  Expected<std::shared_ptr<Context>> context = ownGPU.context();
   return context ? (*context)->staging().fill(destination, value, bytes) : context.status();
 }
 

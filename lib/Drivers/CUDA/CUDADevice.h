@@ -9,9 +9,9 @@ namespace gantry::runtime::cuda {
 
 class CUDADevice final : public Device {
 public:
-  CUDADevice(const std::string &name, Driver &driver, Card &card, uint64_t limit);
+  CUDADevice(const std::string &name, Driver &driver, PhysicalGPU &gpu, uint64_t limit);
 
-  Card &card() const { return ownCard; }
+  PhysicalGPU &gpu() const { return ownGPU; }
   Memory &memory() { return ownMemory; }
 
   bool runsInline() const override { return false; }
@@ -22,7 +22,7 @@ public:
   Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) override;
   Expected<std::unique_ptr<CodeObject>> openLibrary(std::string_view name) override;
   /// The parts of a card have one context.
-  const void *codeDomain() const override { return &ownCard; }
+  const void *codeDomain() const override { return &ownGPU; }
   Status checkOwn(const void *data, uint64_t bytes) override;
   std::unique_ptr<Queue> createQueue() override;
   std::unique_ptr<Event> createEvent() override;
@@ -33,12 +33,12 @@ public:
 protected:
   Expected<void *> takeMemory(uint64_t bytes) override { return ownMemory.take(bytes); }
   void giveMemory(void *data, uint64_t bytes) override { ownMemory.give(data, bytes); }
-  uint64_t sharedPinnedBytes() const override { return ownCard.pinnedBytes(); }
+  uint64_t sharedPinnedBytes() const override { return ownGPU.pinnedBytes(); }
 
 private:
   Unmet unmetByLibrary(const VariantNeeds &needs) const;
 
-  Card &ownCard;
+  PhysicalGPU &ownGPU;
   Memory ownMemory;
 };
 

@@ -45,7 +45,7 @@ Expected<std::vector<CUDAPeer>> askCUDAPeers(std::span<const std::pair<uint32_t,
 
 namespace cuda {
 
-Expected<Card *> CUDADriver::card(int ordinal) {
+Expected<PhysicalGPU *> CUDADriver::gpu(int ordinal) {
   std::lock_guard lock(mutex);
   if (!library) {
     Expected<std::unique_ptr<Library>> opened = Library::open();
@@ -53,18 +53,19 @@ Expected<Card *> CUDADriver::card(int ordinal) {
       return opened.status();
     library = opened.take();
   }
-  for (const std::unique_ptr<Card> &known : cards)
+  for (const std::unique_ptr<PhysicalGPU> &known : gpus)
     if (known->ordinal() == ordinal)
       return known.get();
-  Expected<std::unique_ptr<Card>> opened = Card::open(*library, ordinal, options.copyingPool);
+  Expected<std::unique_ptr<PhysicalGPU>> opened =
+      PhysicalGPU::open(*library, ordinal, options.copyingPool);
   if (!opened)
     return opened.status();
-  cards.push_back(opened.take());
-  return cards.back().get();
+  gpus.push_back(opened.take());
+  return gpus.back().get();
 }
 
 Expected<std::unique_ptr<Device>> CUDADriver::open(const DeviceRequest &request) {
-  Expected<Card *> found = card(static_cast<int>(request.physical));
+  Expected<PhysicalGPU *> found = gpu(static_cast<int>(request.physical));
   if (!found)
     return Status(found.status().code(), "'" + request.name + "': " + found.status().message());
   return std::unique_ptr<Device>(
@@ -80,7 +81,7 @@ Status CUDADriver::checkReuse(const Device &device, const DeviceRequest &request
   auto limitText = [](uint64_t limit) {
     return limit ? "a limit of " + formatBytes(limit) : std::string("no limit");
   };
-  const int physical = static_cast<const CUDADevice &>(device).card().ordinal();
+  const int physical = static_cast<const CUDADevice &>(device).gpu().ordinal();
   if (physical != static_cast<int>(request.physical))
     return Status::failedPrecondition("'" + device.name() + "' is GPU " + std::to_string(physical) +
                                       " of this machine for an earlier plan, now GPU " +
@@ -94,13 +95,13 @@ Status CUDADriver::checkReuse(const Device &device, const DeviceRequest &request
 }
 
 Status CUDADriver::connect(std::span<Device *const> devices, std::span<const KernelHandle> ranks) {
-  std::vector<Card *> wanted;
+  std::vector<PhysicalGPU *> wanted;
   for (Device *device : devices) {
-    Card *card = &static_cast<CUDADevice *>(device)->card();
-    if (std::find(wanted.begin(), wanted.end(), card) != wanted.end())
+    PhysicalGPU *gpu = &static_cast<CUDADevice *>(device)->gpu();
+    if (std::find(wanted.begin(), wanted.end(), gpu) != wanted.end())
       return Status::unsupported("'" + device->name() +
                                  "' is on one card with another of the devices");
-    wanted.push_back(card);
+    wanted.push_back(gpu);
   }
   std::lock_guard lock(mutex);
   std::shared_ptr<Communicators> found;

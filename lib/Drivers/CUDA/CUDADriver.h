@@ -24,12 +24,12 @@ public:
   std::unique_ptr<Executor> createExecutor(Program &program) override;
 
 private:
-  Expected<Card *> card(int ordinal);
+  Expected<PhysicalGPU *> gpu(int ordinal);
 
   CUDAOptions options;
   std::mutex mutex;
   std::unique_ptr<Library> library; ///< outlives the cards
-  std::vector<std::unique_ptr<Card>> cards;
+  std::vector<std::unique_ptr<PhysicalGPU>> gpus;
   std::vector<std::weak_ptr<Communicators>> communicators; ///< that plans have, by their cards
 };
 

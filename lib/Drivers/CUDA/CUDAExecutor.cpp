@@ -24,9 +24,9 @@ std::string nameOf(const Program &program, const Step &step) {
 }
 
 /// Segments whose work may be behind a failure, by the first and the last of it.
-class DoingSegments final : public Doing {
+class SegmentsErrorContext final : public ErrorContext {
 public:
-  DoingSegments(const Program &program, uint32_t firstStep, uint32_t lastStep)
+  SegmentsErrorContext(const Program &program, uint32_t firstStep, uint32_t lastStep)
       : program(program), first(firstStep), last(lastStep) {}
 
 protected:
@@ -51,9 +51,9 @@ private:
   uint32_t first, last;
 };
 
-class DoingStep final : public Doing {
+class StepErrorContext final : public ErrorContext {
 public:
-  DoingStep(const Program &program, const Step &step) : program(program), step(step) {}
+  StepErrorContext(const Program &program, const Step &step) : program(program), step(step) {}
 
 protected:
   std::string what() const override { return nameOf(program, step); }
@@ -80,11 +80,11 @@ CUDAExecutor::CUDAExecutor(const Program &program, CUDAOptions options)
   }
   if (!origin && !queues.empty())
     origin = queues.front();
-  std::set<Card *> seen;
+  std::set<PhysicalGPU *> seen;
   for (StreamQueue *queue : queues)
-    if (Card &card = queue->cudaDevice().card();
-        &card != &origin->cudaDevice().card() && seen.insert(&card).second)
-      witnesses.push_back(queue);
+    if (PhysicalGPU &gpu = queue->cudaDevice().gpu();
+        &gpu != &origin->cudaDevice().gpu() && seen.insert(&gpu).second)
+      completionStreams.push_back(queue);
   captured.resize(segments.all.size());
   lastNumber.resize(segments.all.size());
 }
@@ -119,7 +119,7 @@ Status CUDAExecutor::ofSegment(Status status) const {
   if (status.ok())
     return status;
   Status gone = lost();
-  return gone.ok() ? Status(status.code(), Doing::now() + ": " + status.message()) : gone;
+  return gone.ok() ? Status(status.code(), ErrorContext::now() + ": " + status.message()) : gone;
 }
 
 // ---- the order of things ----
@@ -127,7 +127,7 @@ Status CUDAExecutor::ofSegment(Status status) const {
 Status CUDAExecutor::runSegments() {
   issued = finished = 0;
   std::fill(lastNumber.begin(), lastNumber.end(), 0);
-  arriving.clear();
+  pendingDownloads.clear();
   mustJoin = false;
   GANTRY_RETURN_IF_ERROR(prepare());
   GANTRY_RETURN_IF_ERROR(followCaller());
@@ -214,7 +214,7 @@ Status CUDAExecutor::runSegment(uint32_t index) {
     GANTRY_RETURN_IF_ERROR(finishUpTo(lastNumber[index]));
   GANTRY_RETURN_IF_ERROR(stageIn(segment));
   const uint32_t last = std::max(segment.begin + 1, segment.end) - 1;
-  DoingSegments doing(program, segment.begin, last);
+  SegmentsErrorContext doing(program, segment.begin, last);
   GANTRY_RETURN_IF_ERROR(options.graphs ? replay(index) : issue(segment));
   for (uint32_t at = segment.begin; at < segment.end; ++at)
     program.countCopies(stepAt(at));
@@ -222,7 +222,7 @@ Status CUDAExecutor::runSegment(uint32_t index) {
   if (segment.isAwaited)
     GANTRY_RETURN_IF_ERROR(ofSegment(origin->record(*awaited[index])));
   for (const PinnedCopy &copy : segment.downloads)
-    arriving.push_back(
+    pendingDownloads.push_back(
         {issued, stepAt(copy.step).buffers[copy.buffer + 1], pinnedAt(copy), copy.bytes});
   return {};
 }
@@ -232,7 +232,7 @@ Status CUDAExecutor::stageIn(const Segment &segment) {
   for (const PinnedCopy &copy : segment.uploads) {
     const void *source = stepAt(copy.step).buffers[copy.buffer];
     const auto begin = reinterpret_cast<uintptr_t>(source);
-    for (const Arriving &each : arriving)
+    for (const PendingDownload &each : pendingDownloads)
       if (rangesOverlap(begin, copy.bytes, reinterpret_cast<uintptr_t>(each.to), each.bytes)) {
         GANTRY_RETURN_IF_ERROR(finishAll());
         break;
@@ -263,20 +263,21 @@ Status CUDAExecutor::finishUpTo(uint64_t number) {
     if (lastNumber[i] == number)
       wanted = i;
   }
-  DoingSegments doing(program, first, last);
+  SegmentsErrorContext doing(program, first, last);
   if (number < issued && wanted != Segments::none && segments.all[wanted].isAwaited) {
     GANTRY_RETURN_IF_ERROR(ofSegment(awaited[wanted]->wait()));
     finished = number;
   } else {
     GANTRY_RETURN_IF_ERROR(ofSegment(origin->finish().status));
-    for (StreamQueue *witness : witnesses)
+    for (StreamQueue *witness : completionStreams)
       GANTRY_RETURN_IF_ERROR(ofSegment(witness->finish().status));
     finished = issued;
   }
-  for (const Arriving &each : arriving)
+  for (const PendingDownload &each : pendingDownloads)
     if (each.number <= finished)
       copyOnHost(options.copyingPool, each.to, each.pinned, each.bytes);
-  std::erase_if(arriving, [&](const Arriving &each) { return each.number <= finished; });
+  std::erase_if(pendingDownloads,
+                [&](const PendingDownload &each) { return each.number <= finished; });
   return {};
 }
 
@@ -326,7 +327,7 @@ Status CUDAExecutor::runSteps(Observe observe) {
   for (uint32_t at = 0; at < program.steps().size();) {
     const Step &step = stepAt(at);
     GANTRY_RETURN_IF_ERROR(program.checkCancelled(step));
-    DoingStep doing(program, step);
+    StepErrorContext doing(program, step);
     switch (step.kind) {
     case Step::Kind::signal:
     case Step::Kind::wait:

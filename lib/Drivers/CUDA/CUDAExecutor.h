@@ -37,7 +37,7 @@ private:
     bool isRefused = false; ///< CUDA makes no graph of it
   };
   /// What a segment that was issued brings to the host.
-  struct Arriving {
+  struct PendingDownload {
     uint64_t number = 0; ///< of its segment among those issued in the run
     void *to = nullptr;
     const void *pinned = nullptr;
@@ -84,7 +84,7 @@ private:
   const Step &stepAt(uint32_t at) const { return program.steps()[at]; }
   uint8_t *pinnedAt(const PinnedCopy &copy) const { return pinned + copy.slot; }
   Status lost() const;
-  /// `status` with what is Doing in front, but for what is about a context.
+  /// `status` with the ErrorContext in front, but for what is about a context.
   Status ofSegment(Status status) const;
   /// `status` with the step in front, but for what is about a context and not about the step.
   Status named(const Step &step, Status status) const;
@@ -95,7 +95,7 @@ private:
   StreamQueue *origin = nullptr; ///< on whose stream segments follow one another
   std::vector<StreamQueue *> queues;
   std::vector<StreamQueue *>
-      witnesses; ///< one of each card but the origin's: tells of its failures
+      completionStreams; ///< one of each card but the origin's: tells of its failures
   bool isPrepared = false;
   bool hasCollectives = false; ///< runs take turns with those of the process that have some
   uint8_t *pinned = nullptr;
@@ -108,7 +108,7 @@ private:
   // Of the run that goes on:
   uint64_t issued = 0, finished = 0; ///< segments
   std::vector<uint64_t> lastNumber;  ///< by segment: when it was issued last
-  std::vector<Arriving> arriving;
+  std::vector<PendingDownload> pendingDownloads;
   bool mustJoin = false;    ///< the host's next step comes after everything
   bool callerLeads = false; ///< what the caller's stream had may still go on
 

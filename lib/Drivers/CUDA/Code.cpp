@@ -32,10 +32,10 @@ std::string trimmed(std::string text) {
 
 } // namespace
 
-Expected<std::unique_ptr<CodeObject>> Code::load(Card &card, std::span<const uint8_t> bytes) {
+Expected<std::unique_ptr<CodeObject>> Code::load(PhysicalGPU &gpu, std::span<const uint8_t> bytes) {
   if (!isELF(bytes) && !isPTX(bytes))
     return Status::corrupt("the code for GPUs is neither PTX nor an ELF object");
-  Expected<std::shared_ptr<Context>> context = card.context();
+  Expected<std::shared_ptr<Context>> context = gpu.context();
   if (!context)
     return context.status();
   CurrentContext current(**context);

@@ -34,7 +34,8 @@ class Code final : public CodeObject {
 public:
   /// PTX is compiled by the driver here. CORRUPT when it is neither PTX nor ELF, or with what the
   /// driver's compiler says of it; UNSUPPORTED when it is for other GPUs.
-  static Expected<std::unique_ptr<CodeObject>> load(Card &card, std::span<const uint8_t> bytes);
+  static Expected<std::unique_ptr<CodeObject>> load(PhysicalGPU &gpu,
+                                                    std::span<const uint8_t> bytes);
 
   Code(std::shared_ptr<Context> context, ModuleHandle module)
       : context(std::move(context)), module(module) {}

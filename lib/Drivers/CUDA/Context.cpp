@@ -8,22 +8,22 @@ namespace gantry::runtime::cuda {
 
 // ---- Card ----
 
-Expected<std::unique_ptr<Card>> Card::open(const Library &api, int ordinal,
-                                           ThreadPool *copyingPool) {
+Expected<std::unique_ptr<PhysicalGPU>> PhysicalGPU::open(const Library &api, int ordinal,
+                                                         ThreadPool *copyingPool) {
   if (ordinal >= api.numDevices)
     return Status::unavailable("this machine has " + std::to_string(api.numDevices) +
                                (api.numDevices == 1 ? " GPU" : " GPUs") +
                                " that CUDA can see, there is no number " + std::to_string(ordinal));
-  std::unique_ptr<Card> card(new Card(api, ordinal, copyingPool));
-  GANTRY_RETURN_IF_ERROR(card->read());
-  return card;
+  std::unique_ptr<PhysicalGPU> gpu(new PhysicalGPU(api, ordinal, copyingPool));
+  GANTRY_RETURN_IF_ERROR(gpu->read());
+  return gpu;
 }
 
-Status Card::read() {
+Status PhysicalGPU::read() {
   GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, device, &device, index));
   char text[256] = {};
   GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, deviceName, text, sizeof text, device));
-  cardName = text;
+  gpuName = text;
   size_t total = 0;
   GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_CALL(library, deviceMemory, &total, device));
   bytes = total;
@@ -39,7 +39,7 @@ Status Card::read() {
   return {};
 }
 
-bool Card::canAccess(const Card &other) {
+bool PhysicalGPU::canAccess(const PhysicalGPU &other) {
   std::lock_guard lock(mutex);
   auto [known, isNew] = peers.try_emplace(other.device, false);
   int can = 0;
@@ -51,7 +51,7 @@ bool Card::canAccess(const Card &other) {
 /// One that is about to go is waited for, since what it has lost is lost until it is gone. Of
 /// several that wait the first makes the next one and the others share it: what one of them has
 /// made may be kept by another that still waits.
-Expected<std::shared_ptr<Context>> Card::context() {
+Expected<std::shared_ptr<Context>> PhysicalGPU::context() {
   std::shared_ptr<Context> known; // may be the last to hold it: goes after the lock
   std::unique_lock lock(mutex);
   GANTRY_RETURN_IF_ERROR(checkNotForked());
@@ -72,7 +72,7 @@ Expected<std::shared_ptr<Context>> Card::context() {
 }
 
 template <typename Library>
-Expected<const Library *> Card::open(LazyLibrary<Library> &lazy) {
+Expected<const Library *> PhysicalGPU::open(LazyLibrary<Library> &lazy) {
   std::lock_guard lock(mutex);
   if (!lazy.isAskedFor) {
     lazy.isAskedFor = true;
@@ -87,18 +87,18 @@ Expected<const Library *> Card::open(LazyLibrary<Library> &lazy) {
   return lazy.library.get();
 }
 
-Expected<const cublaslt::CublasLt *> Card::cublasLt() { return open(products); }
+Expected<const cublaslt::CublasLt *> PhysicalGPU::cublasLt() { return open(products); }
 
-Expected<const nccl::Nccl *> Card::nccl() { return open(collectives); }
+Expected<const nccl::Nccl *> PhysicalGPU::nccl() { return open(collectives); }
 
-uint64_t Card::pinnedBytes() {
+uint64_t PhysicalGPU::pinnedBytes() {
   std::shared_ptr<Context> known; // may be the last to hold it: goes after the lock
   std::lock_guard lock(mutex);
   known = current.lock();
   return known ? known->staging().pinnedBytes() : 0;
 }
 
-void Card::letGo() {
+void PhysicalGPU::letGo() {
   std::lock_guard lock(mutex);
   if (!wasForked())
     (void)library.releaseContext(device);
@@ -108,8 +108,8 @@ void Card::letGo() {
 
 // ---- Context ----
 
-Context::Context(Card &card, ContextHandle handle)
-    : owner(card), handle(handle), transfers(*this) {}
+Context::Context(PhysicalGPU &gpu, ContextHandle handle)
+    : owner(gpu), handle(handle), transfers(*this) {}
 
 /// What the context owned goes with it also where it is lost and calls fail.
 Context::~Context() {
@@ -124,7 +124,7 @@ Status Context::lost() const {
   return failure ? *failure : Status();
 }
 
-thread_local const Doing *Doing::innermost = nullptr;
+thread_local const ErrorContext *ErrorContext::innermost = nullptr;
 
 namespace {
 thread_local Context *innermost = nullptr; ///< of the CurrentContexts
@@ -147,7 +147,7 @@ Status Context::check(Result result, const char *call) {
   if (!isSticky(result))
     return api().check(result, call);
   std::lock_guard lock(mutex);
-  const std::string doing = Doing::now();
+  const std::string doing = ErrorContext::now();
   if (!failure)
     failure = Status::internal(
         (doing.empty() ? std::string(call) : doing) + " failed on GPU " +

@@ -29,23 +29,23 @@ namespace nccl {
 struct Nccl;
 } // namespace nccl
 
-class Card;
+class PhysicalGPU;
 
 /// The primary context of a card. Thread-safe.
 class Context {
 public:
-  Context(Card &card, ContextHandle handle);
+  Context(PhysicalGPU &gpu, ContextHandle handle);
   ~Context();
   Context(const Context &) = delete;
 
-  Card &card() const { return owner; }
+  PhysicalGPU &gpu() const { return owner; }
   const Library &api() const;
   bool is(ContextHandle other) const { return handle == other; }
 
   /// What was lost, if it is; to be asked before work is given to the context.
   Status lost() const;
-  /// `result` of a call named `call`. One that loses the context is remembered and told with what
-  /// the thread was Doing; later failures are told as the first.
+  /// `result` of a call named `call`. One that loses the context is remembered and told with
+  /// the ErrorContext of the thread; later failures are told as the first.
   Status check(Result result, const char *call);
 
   /// Buffers for transfers outside of runs, and their stream; the caller holds the lock.
@@ -53,7 +53,7 @@ public:
 
 private:
   friend class CurrentContext;
-  Card &owner;
+  PhysicalGPU &owner;
   ContextHandle handle;
   Staging transfers;
   mutable std::mutex mutex;
@@ -62,20 +62,20 @@ private:
 
 /// What the thread does, for the message of a failure that loses a context: the work that failed is
 /// behind the call that says so.
-class Doing {
+class ErrorContext {
 public:
-  Doing() : outer(innermost) { innermost = this; }
-  Doing(const Doing &) = delete;
+  ErrorContext() : outer(innermost) { innermost = this; }
+  ErrorContext(const ErrorContext &) = delete;
   /// "the segment from 'a' to 'b'"; empty where nobody says.
   static std::string now() { return innermost ? innermost->what() : ""; }
 
 protected:
-  ~Doing() { innermost = outer; }
+  ~ErrorContext() { innermost = outer; }
   virtual std::string what() const = 0;
 
 private:
-  static thread_local const Doing *innermost;
-  const Doing *outer;
+  static thread_local const ErrorContext *innermost;
+  const ErrorContext *outer;
 };
 
 /// Makes a context the thread's own for as long as the object lives, and what was current before
@@ -105,24 +105,24 @@ struct LazyLibrary {
   Status why; ///< there is none
 };
 
-/// A GPU. Asking it anything but its context makes none.
-class Card {
+/// A physical GPU; logical devices are parts of it. Asking it anything but its context makes none.
+class PhysicalGPU {
 public:
   /// `copyingPool`: see CUDAOptions.
-  static Expected<std::unique_ptr<Card>> open(const Library &api, int ordinal,
-                                              ThreadPool *copyingPool);
+  static Expected<std::unique_ptr<PhysicalGPU>> open(const Library &api, int ordinal,
+                                                     ThreadPool *copyingPool);
 
   const Library &api() const { return library; }
   DeviceNumber number() const { return device; }
   int ordinal() const { return index; }
   ThreadPool *copyingPool() const { return pool; }
-  const std::string &name() const { return cardName; }
+  const std::string &name() const { return gpuName; }
   /// 90 for sm_90.
   uint32_t architecture() const { return arch; }
   uint64_t memory() const { return bytes; }
   bool hasVirtualMemory() const { return virtualMemory; }
   /// Whether it can read and write the other's memory; asked once.
-  bool canAccess(const Card &other);
+  bool canAccess(const PhysicalGPU &other);
 
   /// The context, made when there is none. UNAVAILABLE or DOES_NOT_FIT when CUDA cannot make one;
   /// the failure that lost it while it still has users.
@@ -139,7 +139,7 @@ private:
   void letGo();
   template <typename Library>
   Expected<const Library *> open(LazyLibrary<Library> &lazy);
-  Card(const Library &api, int ordinal, ThreadPool *copyingPool)
+  PhysicalGPU(const Library &api, int ordinal, ThreadPool *copyingPool)
       : library(api), index(ordinal), pool(copyingPool) {}
   Status read();
 
@@ -147,7 +147,7 @@ private:
   int index;
   ThreadPool *pool;
   DeviceNumber device = 0;
-  std::string cardName;
+  std::string gpuName;
   uint32_t arch = 0;
   uint64_t bytes = 0;
   bool virtualMemory = false;

@@ -9,7 +9,7 @@ namespace gantry::runtime::cuda {
 
 Status CUDAExecutor::make(std::unique_ptr<StreamEvent> &event, StreamQueue &queue) {
   if (!event)
-    event = std::make_unique<StreamEvent>(queue.cudaDevice().card());
+    event = std::make_unique<StreamEvent>(queue.cudaDevice().gpu());
   return event->prepare();
 }
 
@@ -31,10 +31,9 @@ Status CUDAExecutor::prepare() {
       GANTRY_RETURN_IF_ERROR(
           make(semaphores[step.target], *static_cast<StreamQueue *>(step.queue)));
     if (step.kind == Step::Kind::copyFrom && segments.isDirect[at])
-      GANTRY_RETURN_IF_ERROR(
-          static_cast<CUDADevice *>(step.source)
-              ->memory()
-              .shareWith(static_cast<CUDADevice &>(step.queue->device()).card()));
+      GANTRY_RETURN_IF_ERROR(static_cast<CUDADevice *>(step.source)
+                                 ->memory()
+                                 .shareWith(static_cast<CUDADevice &>(step.queue->device()).gpu()));
   }
   for (size_t i = 0; i < awaited.size(); ++i)
     if (segments.all[i].isAwaited)
@@ -177,7 +176,7 @@ Status CUDAExecutor::refuse(uint32_t index, Status refusal) {
   captured[index].isRefused = true;
   if (!saidRefusal)
     program.plan().runtime().log(Severity::warning,
-                                 "'" + program.plan().name() + "': " + Doing::now() +
+                                 "'" + program.plan().name() + "': " + ErrorContext::now() +
                                      " runs command by command, since there is no CUDA graph of "
                                      "it: " +
                                      refusal.message());

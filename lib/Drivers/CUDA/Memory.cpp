@@ -13,25 +13,25 @@ namespace {
 // fail that the capacity allows, short of contrived patterns.
 constexpr uint64_t addressesPerByte = 4;
 
-AllocationProperties propertiesOf(const Card &card) {
+AllocationProperties propertiesOf(const PhysicalGPU &gpu) {
   AllocationProperties properties;
-  properties.location.id = card.number();
+  properties.location.id = gpu.number();
   return properties;
 }
 } // namespace
 
-Memory::Memory(Card &card, uint64_t limit)
-    : card(card), capacity(limit ? std::min(limit, card.memory()) : card.memory()) {}
+Memory::Memory(PhysicalGPU &gpu, uint64_t limit)
+    : gpu(gpu), capacity(limit ? std::min(limit, gpu.memory()) : gpu.memory()) {}
 
 Memory::~Memory() {
   if (aside == 0 || wasForked())
     return;
   std::shared_ptr<Context> last = context; // goes after what it has
   CurrentContext current(*last, CurrentContext::For::release);
-  if (card.hasVirtualMemory())
+  if (gpu.hasVirtualMemory())
     drop(0, aside);
   else
-    (void)card.api().free(base);
+    (void)gpu.api().free(base);
   aside = 0;
   unreserveIfEmpty();
 }
@@ -41,13 +41,13 @@ uint64_t Memory::spareBytes() const {
   uint64_t allocated = 0;
   for (auto [offset, bytes] : ranges)
     allocated += bytes;
-  return (card.hasVirtualMemory() ? mapped : aside) - allocated;
+  return (gpu.hasVirtualMemory() ? mapped : aside) - allocated;
 }
 
 Status Memory::reserve() {
   if (base)
     return {};
-  const AllocationProperties properties = propertiesOf(card);
+  const AllocationProperties properties = propertiesOf(gpu);
   size_t granularity = 0;
   GANTRY_RETURN_IF_ERROR(
       GANTRY_CUDA_IN(*context, granularity, &granularity, &properties, Granularity::minimum));
@@ -63,8 +63,8 @@ Status Memory::reserve() {
 void Memory::unreserveIfEmpty() {
   if (!ranges.empty() || wholes != 0 || aside != 0)
     return;
-  if (base && card.hasVirtualMemory())
-    (void)card.api().unreserve(base, reserved);
+  if (base && gpu.hasVirtualMemory())
+    (void)gpu.api().unreserve(base, reserved);
   base = 0;
   context.reset();
 }
@@ -83,7 +83,7 @@ uint64_t Memory::findGap(uint64_t bytes) const {
 /// Makes sure that there is a context, and that it works.
 Status Memory::enter() {
   if (!context) {
-    Expected<std::shared_ptr<Context>> made = card.context();
+    Expected<std::shared_ptr<Context>> made = gpu.context();
     if (!made)
       return made.status();
     context = made.take();
@@ -97,7 +97,7 @@ Status Memory::setAside(uint64_t bytes) {
     GANTRY_RETURN_IF_ERROR(enter());
     CurrentContext current(*context);
     GANTRY_RETURN_IF_ERROR(current.status());
-    if (!card.hasVirtualMemory()) {
+    if (!gpu.hasVirtualMemory()) {
       GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(*context, allocate, &base, bytes));
     } else {
       GANTRY_RETURN_IF_ERROR(reserve());
@@ -118,10 +118,10 @@ Expected<void *> Memory::take(uint64_t bytes) {
     GANTRY_RETURN_IF_ERROR(enter());
     CurrentContext current(*context);
     GANTRY_RETURN_IF_ERROR(current.status());
-    if (!card.hasVirtualMemory())
+    if (!gpu.hasVirtualMemory())
       return takeWhole(bytes);
     if (bytes > capacity)
-      return Status::doesNotFit(card.name() + " has " + formatBytes(capacity) +
+      return Status::doesNotFit(gpu.name() + " has " + formatBytes(capacity) +
                                 " of memory, asked for " + formatBytes(bytes));
     GANTRY_RETURN_IF_ERROR(reserve());
     const uint64_t offset = findGap(bytes);
@@ -160,14 +160,14 @@ void Memory::give(void *data, uint64_t bytes) {
   CurrentContext current(*last, CurrentContext::For::release);
   const auto address = reinterpret_cast<DevicePointer>(data);
   const uint64_t offset = address - base;
-  const bool isWhole = !card.hasVirtualMemory() && !(address >= base && offset < aside);
+  const bool isWhole = !gpu.hasVirtualMemory() && !(address >= base && offset < aside);
   if (isWhole) {
-    (void)card.api().free(address);
+    (void)gpu.api().free(address);
     --wholes;
     mapped -= bytes;
   } else {
     ranges.erase(offset);
-    if (card.hasVirtualMemory())
+    if (gpu.hasVirtualMemory())
       drop(offset, offset + bytes);
   }
   unreserveIfEmpty();
@@ -203,16 +203,16 @@ Status Memory::mapUnits(uint64_t begin, uint64_t end) {
 /// allocations keep mapped counts, since another part may have been promised it.
 Status Memory::mapPiece(uint64_t offset, uint64_t bytes) {
   if (mapped + bytes > unitEnd(capacity))
-    return Status::doesNotFit("memory of " + card.name() + " comes in units of " +
+    return Status::doesNotFit("memory of " + gpu.name() + " comes in units of " +
                               formatBytes(unit) + ", and " + formatBytes(mapped) + " of " +
                               formatBytes(unitEnd(capacity)) + " are taken by them");
-  const AllocationProperties properties = propertiesOf(card);
+  const AllocationProperties properties = propertiesOf(gpu);
   MappedBlock piece{bytes, 0, 1};
   GANTRY_RETURN_IF_ERROR(
       GANTRY_CUDA_IN(*context, createMemory, &piece.handle, bytes, &properties, 0));
   Status status = GANTRY_CUDA_IN(*context, map, base + offset, bytes, 0, piece.handle, 0);
   if (!status.ok()) {
-    (void)card.api().releaseMemory(piece.handle);
+    (void)gpu.api().releaseMemory(piece.handle);
     return status;
   }
   mapped += bytes;
@@ -227,7 +227,7 @@ Status Memory::mapPiece(uint64_t offset, uint64_t bytes) {
 
 Status Memory::grantAccess(uint64_t offset, uint64_t bytes) {
   std::vector<AccessDescription> who(1);
-  who[0].location.id = card.number();
+  who[0].location.id = gpu.number();
   for (int reader : readers) {
     who.emplace_back();
     who.back().location.id = reader;
@@ -235,9 +235,9 @@ Status Memory::grantAccess(uint64_t offset, uint64_t bytes) {
   return GANTRY_CUDA_IN(*context, setAccess, base + offset, bytes, who.data(), who.size());
 }
 
-Status Memory::shareWith(const Card &other) {
+Status Memory::shareWith(const PhysicalGPU &other) {
   std::lock_guard lock(mutex);
-  if (&other == &card || !readers.insert(other.number()).second || !context)
+  if (&other == &gpu || !readers.insert(other.number()).second || !context)
     return {};
   CurrentContext current(*context);
   Status status = current.status();
@@ -264,8 +264,8 @@ void Memory::drop(uint64_t begin, uint64_t end) {
 
 /// Also where the context is lost: mappings are the process's.
 void Memory::unmapPiece(uint64_t offset, const MappedBlock &piece) {
-  (void)card.api().unmap(base + offset, piece.bytes);
-  (void)card.api().releaseMemory(piece.handle);
+  (void)gpu.api().unmap(base + offset, piece.bytes);
+  (void)gpu.api().releaseMemory(piece.handle);
   mapped -= piece.bytes;
 }
 

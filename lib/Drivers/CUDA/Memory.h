@@ -21,7 +21,7 @@ namespace gantry::runtime::cuda {
 class Memory {
 public:
   /// Bytes that a device may have allocated at most; the card's when there is no limit.
-  Memory(Card &card, uint64_t limit);
+  Memory(PhysicalGPU &gpu, uint64_t limit);
   ~Memory();
   Memory(const Memory &) = delete;
 
@@ -33,7 +33,7 @@ public:
   Status setAside(uint64_t bytes);
 
   /// Lets another card read and write what is mapped here, from now on. Free when it may already.
-  Status shareWith(const Card &other);
+  Status shareWith(const PhysicalGPU &other);
 
   /// Bytes that are mapped, or set aside, and not allocated: CUDA counts them as taken.
   uint64_t spareBytes() const;
@@ -61,7 +61,7 @@ private:
   uint64_t unitBegin(uint64_t offset) const { return offset / unit * unit; }
   uint64_t unitEnd(uint64_t offset) const { return (offset + unit - 1) / unit * unit; }
 
-  Card &card;
+  PhysicalGPU &gpu;
   uint64_t capacity;
   mutable std::mutex mutex;
   std::shared_ptr<Context> context; ///< while something is allocated

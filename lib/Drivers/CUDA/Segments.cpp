@@ -133,8 +133,8 @@ private:
   }
 
   static bool isDirect(const Step &step) {
-    Card &to = static_cast<CUDADevice &>(step.queue->device()).card();
-    const Card &from = static_cast<CUDADevice &>(*step.source).card();
+    PhysicalGPU &to = static_cast<CUDADevice &>(step.queue->device()).gpu();
+    const PhysicalGPU &from = static_cast<CUDADevice &>(*step.source).gpu();
     return &to == &from || to.canAccess(from);
   }
 

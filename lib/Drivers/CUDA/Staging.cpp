@@ -106,7 +106,7 @@ Status Staging::sendPieces(void *to, const void *from, uint64_t bytes) {
     const uint64_t size = std::min(pieceBytes, bytes - at);
     if (piece >= numBuffers)
       GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, synchronizeEvent, sentOf(piece)));
-    copyOnHost(context.card().copyingPool(), bufferOf(piece),
+    copyOnHost(context.gpu().copyingPool(), bufferOf(piece),
                static_cast<const uint8_t *>(from) + at, size);
     GANTRY_RETURN_IF_ERROR(
         GANTRY_CUDA_IN(context, copyToDevice, pointer(to) + at, bufferOf(piece), size, stream));
@@ -129,7 +129,7 @@ Status Staging::fetchPieces(void *to, const void *from, uint64_t bytes) {
     GANTRY_RETURN_IF_ERROR(start(piece));
   for (uint64_t piece = 0; piece < pieces; ++piece) {
     GANTRY_RETURN_IF_ERROR(GANTRY_CUDA_IN(context, synchronizeEvent, sentOf(piece)));
-    copyOnHost(context.card().copyingPool(), static_cast<uint8_t *>(to) + piece * pieceBytes,
+    copyOnHost(context.gpu().copyingPool(), static_cast<uint8_t *>(to) + piece * pieceBytes,
                bufferOf(piece), sizeOf(piece));
     if (piece + numBuffers < pieces)
       GANTRY_RETURN_IF_ERROR(start(piece + numBuffers));

@@ -18,7 +18,7 @@ DevicePointer pointer(const void *data) { return reinterpret_cast<DevicePointer>
 Status StreamEvent::prepare() {
   if (event)
     return {};
-  Expected<std::shared_ptr<Context>> made = card.context();
+  Expected<std::shared_ptr<Context>> made = gpu.context();
   if (!made)
     return made.status();
   context = made.take();
@@ -59,7 +59,7 @@ Status StreamQueue::prepare() {
   if (stream)
     return context->lost();
   if (!context) {
-    Expected<std::shared_ptr<Context>> made = owner.card().context();
+    Expected<std::shared_ptr<Context>> made = owner.gpu().context();
     if (!made)
       return made.status();
     context = made.take();
@@ -148,13 +148,13 @@ Status StreamQueue::copyFrom(Device &source, void *destination, const void *data
   if (bytes == 0)
     return {};
   auto &other = static_cast<CUDADevice &>(source);
-  if (&other.card() == &owner.card())
+  if (&other.gpu() == &owner.gpu())
     return with([&] {
       return GANTRY_CUDA_IN(*context, copyInside, pointer(destination), pointer(data), bytes,
                             stream);
     });
-  if (owner.card().canAccess(other.card())) {
-    GANTRY_RETURN_IF_ERROR(other.memory().shareWith(owner.card()));
+  if (owner.gpu().canAccess(other.gpu())) {
+    GANTRY_RETURN_IF_ERROR(other.memory().shareWith(owner.gpu()));
     return with([&] {
       return GANTRY_CUDA_IN(*context, copyAnywhere, pointer(destination), pointer(data), bytes,
                             stream);
@@ -162,7 +162,7 @@ Status StreamQueue::copyFrom(Device &source, void *destination, const void *data
   }
   GANTRY_RETURN_IF_ERROR(prepare());
   GANTRY_RETURN_IF_ERROR(finish().status);
-  Expected<std::shared_ptr<Context>> from = other.card().context();
+  Expected<std::shared_ptr<Context>> from = other.gpu().context();
   if (!from)
     return from.status();
   return Staging::through(**from, data, *context, destination, bytes);

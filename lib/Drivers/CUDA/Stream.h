@@ -13,7 +13,7 @@ class CUDADevice;
 
 class StreamEvent final : public Event {
 public:
-  explicit StreamEvent(Card &card) : card(card) {}
+  explicit StreamEvent(PhysicalGPU &gpu) : gpu(gpu) {}
   ~StreamEvent() override;
 
   Status wait() override;
@@ -26,7 +26,7 @@ public:
   Context &in() const { return *context; }
 
 private:
-  Card &card;
+  PhysicalGPU &gpu;
   std::shared_ptr<Context> context;
   EventHandle event = nullptr;
   bool recorded = false;

@@ -10,19 +10,19 @@ using plan::AllReducePart;
 // ---- Communicators ----
 
 Expected<std::shared_ptr<Communicators>> Communicators::make(const nccl::Nccl &library,
-                                                             std::span<Card *const> cards) {
+                                                             std::span<PhysicalGPU *const> gpus) {
   std::shared_ptr<Communicators> made(new Communicators(library));
   std::vector<int> ordinals;
-  for (Card *card : cards) {
-    Expected<std::shared_ptr<Context>> context = card->context();
+  for (PhysicalGPU *gpu : gpus) {
+    Expected<std::shared_ptr<Context>> context = gpu->context();
     if (!context)
       return context.status();
     made->contexts.push_back(context.take());
-    ordinals.push_back(card->ordinal());
+    ordinals.push_back(gpu->ordinal());
   }
   CurrentContext current(made->context(0));
   GANTRY_RETURN_IF_ERROR(current.status());
-  std::vector<nccl::Communicator> all(cards.size());
+  std::vector<nccl::Communicator> all(gpus.size());
   GANTRY_RETURN_IF_ERROR(GANTRY_NCCL_IN(library, made->context(0), createAll, all.data(),
                                         static_cast<int>(all.size()), ordinals.data()));
   made->all = std::move(all);
@@ -41,9 +41,9 @@ Communicators::~Communicators() {
   }
 }
 
-bool Communicators::areOn(std::span<Card *const> cards) const {
-  return std::equal(contexts.begin(), contexts.end(), cards.begin(), cards.end(),
-                    [](const auto &context, Card *card) { return &context->card() == card; });
+bool Communicators::areOn(std::span<PhysicalGPU *const> gpus) const {
+  return std::equal(contexts.begin(), contexts.end(), gpus.begin(), gpus.end(),
+                    [](const auto &context, PhysicalGPU *gpu) { return &context->gpu() == gpu; });
 }
 
 // ---- AllReduceGroup ----

@@ -22,11 +22,11 @@ class Communicators {
 public:
   /// UNSUPPORTED or UNAVAILABLE when the library makes none of these cards.
   static Expected<std::shared_ptr<Communicators>> make(const nccl::Nccl &library,
-                                                       std::span<Card *const> cards);
+                                                       std::span<PhysicalGPU *const> gpus);
   ~Communicators();
   Communicators(const Communicators &) = delete;
 
-  bool areOn(std::span<Card *const> cards) const;
+  bool areOn(std::span<PhysicalGPU *const> gpus) const;
   const nccl::Nccl &library() const { return nccl; }
   Context &context(size_t rank) const { return *contexts[rank]; }
   nccl::Communicator of(size_t rank) const { return all[rank]; }

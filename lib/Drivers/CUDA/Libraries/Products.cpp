@@ -135,7 +135,7 @@ private:
     if (!chosen)
       return Status::unsupported(
           "cuBLASLt " + versionText(library.version) + " has no algorithm for '" + product.text() +
-          "' on " + context.card().name() + (suggested.empty() ? "" : " that keeps it busy"));
+          "' on " + context.gpu().name() + (suggested.empty() ? "" : " that keeps it busy"));
     algorithm = found[*chosen].algorithm;
     return {};
   }
@@ -152,8 +152,8 @@ private:
 
 } // namespace
 
-Expected<std::unique_ptr<CodeObject>> Products::open(const CublasLt &library, Card &card) {
-  Expected<std::shared_ptr<Context>> context = card.context();
+Expected<std::unique_ptr<CodeObject>> Products::open(const CublasLt &library, PhysicalGPU &gpu) {
+  Expected<std::shared_ptr<Context>> context = gpu.context();
   if (!context)
     return context.status();
   CurrentContext current(**context);

@@ -17,7 +17,8 @@ namespace gantry::runtime::cuda {
 class Products final : public CodeObject {
 public:
   /// A handle of the library on the card; makes its context.
-  static Expected<std::unique_ptr<CodeObject>> open(const cublaslt::CublasLt &library, Card &card);
+  static Expected<std::unique_ptr<CodeObject>> open(const cublaslt::CublasLt &library,
+                                                    PhysicalGPU &gpu);
 
   Products(const cublaslt::CublasLt &library, std::shared_ptr<Context> context,
            cublaslt::Handle handle)
