@@ -48,8 +48,8 @@ DictionaryAttr PanelLayout::toAttr(MLIRContext *context) const {
                                       b.getNamedAttr("rows", attrOf(b, rows)),
                                       b.getNamedAttr("columns", attrOf(b, columns)),
                                       b.getNamedAttr("width", b.getI64IntegerAttr(width))};
-  if (group != 1)
-    entries.push_back(b.getNamedAttr("group", b.getI64IntegerAttr(group)));
+  if (packingFactor != 1)
+    entries.push_back(b.getNamedAttr("group", b.getI64IntegerAttr(packingFactor)));
   return b.getDictionaryAttr(entries);
 }
 
@@ -60,11 +60,12 @@ std::optional<PanelLayout> PanelLayout::of(Attribute attr) {
   auto matrices = loopsOf(dictionary, "matrices"), rows = loopsOf(dictionary, "rows"),
        columns = loopsOf(dictionary, "columns");
   auto width = dictionary.getAs<IntegerAttr>("width");
-  auto group = dictionary.getAs<IntegerAttr>("group");
+  auto packingFactor = dictionary.getAs<IntegerAttr>("group");
   if (!matrices || !rows || !columns || !width || width.getInt() < 1 ||
-      (group && group.getInt() < 1))
+      (packingFactor && packingFactor.getInt() < 1))
     return std::nullopt;
-  return PanelLayout{*matrices, *rows, *columns, width.getInt(), group ? group.getInt() : 1};
+  return PanelLayout{*matrices, *rows, *columns, width.getInt(),
+                     packingFactor ? packingFactor.getInt() : 1};
 }
 
 std::optional<PanelLayout> PanelLayout::ofArgument(Operation *kernel, unsigned argument) {
@@ -99,7 +100,7 @@ template <typename Element>
 struct Packer {
   const uint8_t *plain;
   std::vector<int64_t> rows, columns;
-  int64_t width, group;
+  int64_t width, packingFactor;
 
   Element at(int64_t offset) const {
     Element element;
@@ -109,7 +110,7 @@ struct Packer {
 
   /// Rows [from, to) of the panel at column `first` of a matrix; `from` begins a group.
   void packRows(int64_t matrix, int64_t first, int64_t from, int64_t to, Element *out) const {
-    if (group != 1)
+    if (packingFactor != 1)
       return packGroups(matrix, first, from, to, out);
     // Where rows lie side by side, some at a time: columns may be a multiple of 4 KiB apart, and
     // then a cache does not hold a line of each until the next row.
@@ -120,13 +121,14 @@ struct Packer {
 
   void packGroups(int64_t matrix, int64_t first, int64_t from, int64_t to, Element *out) const {
     // Groups that share a line of the plain tensor where rows lie side by side, as above.
-    const int64_t side = llvm::alignTo(16, group);
+    const int64_t side = llvm::alignTo(16, packingFactor);
     const int64_t all = rows.size(), live = std::min<int64_t>(width, columns.size() - first);
     for (int64_t block = from; block < to; block += side)
       for (int64_t column = 0; column < width; ++column)
         for (int64_t row = block; row < std::min(block + side, to); ++row) {
           const bool isLive = row < all && column < live;
-          const int64_t place = (row - from) / group * group * width + column * group + row % group;
+          const int64_t place = (row - from) / packingFactor * packingFactor * width +
+                                column * packingFactor + row % packingFactor;
           out[place] = isLive ? at(matrix + rows[row] + columns[first + column]) : Element(0);
         }
   }
@@ -161,11 +163,11 @@ static Status packAs(const PanelLayout &layout, std::span<const uint8_t> plain,
                      const PanelLayout::Sink &sink) {
   constexpr int64_t kPieceBytes = 128 << 10;
   Packer<Element> packer{plain.data(), offsetsOf(layout.rows), offsetsOf(layout.columns),
-                         layout.width, layout.group};
+                         layout.width, layout.packingFactor};
   int64_t rows = layout.panelRows(), columns = packer.columns.size();
   int64_t rowBytes = layout.width * int64_t(sizeof(Element));
   int64_t piece = std::clamp<int64_t>(kPieceBytes / rowBytes, 1, std::max<int64_t>(rows, 1));
-  piece = llvm::alignTo(piece, layout.group);
+  piece = llvm::alignTo(piece, layout.packingFactor);
   std::vector<Element> packed(piece * layout.width);
   for (int64_t matrix : offsetsOf(layout.matrices))
     for (int64_t first = 0; first < columns; first += layout.width)

@@ -35,15 +35,17 @@ struct PanelLayout {
   using Loops = llvm::SmallVector<Loop, 2>; ///< the last one fastest
 
   Loops matrices, rows, columns;
-  int64_t width = 0; ///< columns of a panel
-  int64_t group = 1; ///< rows of which a column's elements lie side by side
+  int64_t width = 0;         ///< columns of a panel
+  int64_t packingFactor = 1; ///< rows of which a column's elements lie side by side
 
   bool operator==(const PanelLayout &) const = default;
 
   static int64_t count(llvm::ArrayRef<Loop> loops);
   int64_t panels() const { return (count(columns) + width - 1) / width; }
   /// Rows of a panel, those that fill up the last group included.
-  int64_t panelRows() const { return (count(rows) + group - 1) / group * group; }
+  int64_t panelRows() const {
+    return (count(rows) + packingFactor - 1) / packingFactor * packingFactor;
+  }
   /// All elements, those that fill up the last panel included.
   int64_t elements() const { return count(matrices) * panels() * panelRows() * width; }
 

@@ -23,7 +23,7 @@ void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
   addPasses(pm, "cse");
 
   // Products: panels, tiles and items of their own.
-  pm.addPass(createEmitProductsPass());
+  pm.addPass(createEmitGEMMPass());
 
   // Work items, with producers inside, so that intermediate values are as small as a tile.
   pm.addNestedPass<func::FuncOp>(createTileKernelsPass());

@@ -107,7 +107,7 @@ def EmitAttentionPass : Pass<"gantry-emit-attention", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect"];
 }
 
-def EmitProductsPass : Pass<"gantry-emit-products", "::mlir::ModuleOp"> {
+def EmitGEMMPass : Pass<"gantry-emit-products", "::mlir::ModuleOp"> {
   let summary = "turn kernels that are products into loops around tiles";
   let description = [{
     Precondition: kernels as functions of linalg ops on tensors. One whose result is a sum of products

@@ -14,10 +14,10 @@
 // stores its accumulators that far apart, straight into the result of a product.
 //
 // Factors narrower than 32 bits may come in groups of K that fill these: side by side in a row
-// of the left operand, which has them anyway, and in each column of the panel (PanelLayout::group).
-// A tile reads 32 bits of either at a time. Terms that fill up the last group of a panel are zeros;
-// of the left operand nothing is read behind the last term. Terms of bytes fill all groups of both:
-// few processors read some bytes of a word without branches.
+// of the left operand, which has them anyway, and in each column of the panel
+// (PanelLayout::packingFactor). A tile reads 32 bits of either at a time. Terms that fill up the
+// last group of a panel are zeros; of the left operand nothing is read behind the last term. Terms
+// of bytes fill all groups of both: few processors read some bytes of a word without branches.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

@@ -73,10 +73,10 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   const int64_t columns = layout.columns.front().size;
   layout.width = panelWidth(columns);
   if (elementOf(value).isBF16())
-    layout.group = packingFactorOf(OperandPrecision::bf16);
+    layout.packingFactor = packingFactorOf(OperandPrecision::bf16);
   // Rows are bytes there: a word of each column.
   if (matmul.getBlockQuantizedAttr())
-    layout.group = BlockQuantized::kWordBytes;
+    layout.packingFactor = BlockQuantized::kWordBytes;
   if (llvm::alignTo(columns, layout.width) > kMostPadding * columns)
     return {};
   return layout.toAttr(kernel.getContext());
@@ -147,7 +147,7 @@ std::optional<DirectRows> gantry::cpu::findDirectColumns(const Product &product,
   return findDirect(product, product.right, product.columns, func);
 }
 
-static std::optional<PackedPanels> findPackedPanels(const PanelProduct &p, func::FuncOp func) {
+static std::optional<PackedPanels> findPackedPanels(const PackedGEMM &p, func::FuncOp func) {
   const Product &product = p.product;
   BlockArgument argument = argumentOf(product.right.operand->get(), func);
   auto layout = argument ? PanelLayout::ofArgument(func, argument.getArgNumber()) : std::nullopt;
@@ -176,7 +176,7 @@ static std::optional<BlockQuantizedPanels> findBitsPanels(const Product &product
   return BlockQuantizedPanels{{bytes, *layout}, form.getForm()};
 }
 
-SmallVector<unsigned> PanelProduct::matrixLoops() const {
+SmallVector<unsigned> PackedGEMM::matrixLoops() const {
   linalg::GenericOp op = product.op;
   AffineMap map = op.getMatchingIndexingMap(product.right.operand);
   SmallVector<unsigned> loops;
@@ -236,7 +236,7 @@ RowTiles RowTiles::of(int64_t rows, int64_t mostOfTile) {
   return cut;
 }
 
-static void chooseTiles(PanelProduct &p, const Registers &registers) {
+static void chooseTiles(PackedGEMM &p, const Registers &registers) {
   p.width = p.right ? p.right->layout.width : p.bits ? p.bits->layout.width : panelWidth(p.columns);
   p.panels = llvm::divideCeil(p.columns, p.width);
   const bool amx = usesAMX(p.precision, registers);
@@ -247,7 +247,7 @@ static void chooseTiles(PanelProduct &p, const Registers &registers) {
   p.amx = amx;
 }
 
-static void chooseItems(PanelProduct &p) {
+static void chooseItems(PackedGEMM &p) {
   int64_t chunks = llvm::divideCeil(p.rows, kMostRows), items = p.batch * p.panels;
   if (items * chunks < kFewItems)
     chunks = std::max(chunks,
@@ -255,7 +255,7 @@ static void chooseItems(PanelProduct &p) {
   p.chunks = std::clamp<int64_t>(chunks, 1, p.tiles);
 }
 
-static void chooseBlocksOfK(PanelProduct &p) {
+static void chooseBlocksOfK(PackedGEMM &p) {
   int64_t most = kMostK, block = kBlockOfK;
   if (!p.right && !p.multipliesBlockQuantized())
     most = block = (p.bits ? kOwnBitsBytes : kOwnPanelBytes) / (p.width * p.panelBytes());
@@ -264,13 +264,13 @@ static void chooseBlocksOfK(PanelProduct &p) {
   p.blocksOfK = p.k <= most ? 1 : llvm::divideCeil(p.k, block);
   int64_t even = llvm::divideCeil(p.k, p.blocksOfK);
   const int64_t unit =
-      p.bits ? p.bits->form.numbersOfWord() : (p.amx ? kAMXGroups : kUnitOfK) * p.group();
+      p.bits ? p.bits->form.numbersOfWord() : (p.amx ? kAMXGroups : kUnitOfK) * p.packingFactor();
   p.blockK = p.blocksOfK == 1 ? even : llvm::alignTo(even, unit);
 }
 
 /// Where rows of sums lie in what the kernel stores, if nothing follows the sums and tiles shall
 /// store them there themselves. A part of a vector is copied as fast as it is stored.
-static std::optional<DirectRows> findDirectResult(const PanelProduct &p) {
+static std::optional<DirectRows> findDirectResult(const PackedGEMM &p) {
   const Product &product = p.product;
   linalg::GenericOp op = product.op;
   if (p.k > kSmallK || p.blocksOfK != 1 || p.columns < kColumnUnit || p.amx ||
@@ -287,12 +287,12 @@ static std::optional<DirectRows> findDirectResult(const PanelProduct &p) {
 
 /// A row times a matrix that lies column by column is that matrix, row by row, times a column:
 /// tiles read it where it lies.
-static void turnLine(PanelProduct &p, func::FuncOp func) {
+static void turnLine(PackedGEMM &p, func::FuncOp func) {
   // Of bytes the left ones have another sign than the right ones.
   if (p.right || p.bits || p.precision == OperandPrecision::int8 ||
       p.product.count(p.product.rows) != 1)
     return;
-  PanelProduct turned = p;
+  PackedGEMM turned = p;
   std::swap(turned.product.left, turned.product.right);
   std::swap(turned.product.rows, turned.product.columns);
   keepOneColumnLoop(turned.product);
@@ -333,8 +333,8 @@ static std::optional<OperandPrecision> takePrecision(Product &product) {
                                                                      : OperandPrecision::f32;
 }
 
-std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
-                                                          const Registers &registers) {
+std::optional<PackedGEMM> gantry::cpu::findPackedGEMM(func::FuncOp func,
+                                                      const Registers &registers) {
   ValueRange results = func.getBody().front().getTerminator()->getOperands();
   if (results.size() != 1 || !hasElements(func))
     return std::nullopt;
@@ -347,11 +347,11 @@ std::optional<PanelProduct> gantry::cpu::findPanelProduct(func::FuncOp func,
   if (!precision)
     return std::nullopt;
   keepOneColumnLoop(*product);
-  PanelProduct p;
+  PackedGEMM p;
   p.precision = *precision;
   p.product = std::move(*product);
   p.root = root;
-  const bool hasGroups = p.product.count(p.product.k) % p.group() == 0;
+  const bool hasGroups = p.product.count(p.product.k) % p.packingFactor() == 0;
   if (p.precision != OperandPrecision::int8 || hasGroups)
     p.left = findDirectRows(p.product, func);
   p.right = findPackedPanels(p, func);

@@ -80,7 +80,7 @@ struct RowTiles {
   static RowTiles of(int64_t rows, int64_t mostOfTile);
 };
 
-struct PanelProduct : RowTiles {
+struct PackedGEMM : RowTiles {
   /// Of bf16, the factors of its sides are the narrow ones.
   Product product;
   OperandPrecision precision = OperandPrecision::f32;
@@ -100,12 +100,12 @@ struct PanelProduct : RowTiles {
 
   int64_t leftBytes() const { return leftBytesOf(precision); }
   int64_t panelBytes() const { return panelBytesOf(precision); }
-  int64_t group() const { return packingFactorOf(precision); }
+  int64_t packingFactor() const { return packingFactorOf(precision); }
   /// Terms of a packed panel, those included that fill up the last group.
-  int64_t paddedK() const { return llvm::alignTo(k, group()); }
+  int64_t paddedK() const { return llvm::alignTo(k, packingFactor()); }
   /// Terms of a row that an item packs itself: bytes fill the last group there, too.
   int64_t ownRowK() const {
-    return precision == OperandPrecision::int8 ? llvm::alignTo(blockK, group()) : blockK;
+    return precision == OperandPrecision::int8 ? llvm::alignTo(blockK, packingFactor()) : blockK;
   }
   /// Whether weights of few bits are multiplied as they are unpacked, and not kept by an item.
   bool multipliesBlockQuantized() const { return bits && left && rows <= kMostBlockQuantizedRows; }
@@ -117,6 +117,6 @@ struct PanelProduct : RowTiles {
 
 /// What the function computes, if that is a product of f32 (of f16 or bf16, summed in it) and what
 /// follows from it element by element, cut for processors with these registers.
-std::optional<PanelProduct> findPanelProduct(mlir::func::FuncOp func, const Registers &registers);
+std::optional<PackedGEMM> findPackedGEMM(mlir::func::FuncOp func, const Registers &registers);
 
 } // namespace gantry::cpu

@@ -1,4 +1,4 @@
-// Turns kernels that are products into loops around tiles.
+// GEMM: turns kernels that are products into loops around microkernels.
 //
 //   for an item (a matrix, a chunk of tiles, a panel):
 //     for blocks of K: (pack the panel's block, if nobody did when compiling)
@@ -19,7 +19,7 @@ using namespace gantry;
 using namespace gantry::cpu;
 
 namespace gantry {
-#define GEN_PASS_DEF_EMITPRODUCTSPASS
+#define GEN_PASS_DEF_EMITGEMMPASS
 #include "gantry/Target/CPU/Passes.h.inc"
 } // namespace gantry
 
@@ -39,9 +39,9 @@ struct RangeOfK {
   Value first, count;
 };
 
-class ProductEmitter : TileBuilder {
+class GEMMEmitter : TileBuilder {
 public:
-  ProductEmitter(func::FuncOp func, const PanelProduct &product)
+  GEMMEmitter(func::FuncOp func, const PackedGEMM &product)
       : TileBuilder(func, product), p(product) {}
 
   void emit() {
@@ -139,13 +139,14 @@ private:
 
   /// Groups of `sizeK`, the last of which need not be full.
   Value groupsOf(Value sizeK) {
-    if (p.group() == 1)
+    if (p.packingFactor() == 1)
       return sizeK;
-    return arith::DivUIOp::create(b, add(sizeK, constant(p.group() - 1)), constant(p.group()));
+    return arith::DivUIOp::create(b, add(sizeK, constant(p.packingFactor() - 1)),
+                                  constant(p.packingFactor()));
   }
 
   /// Bytes of a panel for each group of K.
-  int64_t bytesOfGroup() const { return p.width * p.group() * p.panelBytes(); }
+  int64_t bytesOfGroup() const { return p.width * p.packingFactor() * p.panelBytes(); }
 
   /// Lines that each tile asks for, so that all tiles of an item ask for the next panel.
   int64_t linesAhead() const {
@@ -172,8 +173,9 @@ private:
     if (!p.out)
       arguments[Microkernel::accumulators] =
           add(addressOf(item.accumulators), bytes(mul(firstSum, p.width)));
-    arguments[Microkernel::sizeK] =
-        p.precision == OperandPrecision::int8 ? mul(groupsOf(range.count), p.group()) : range.count;
+    arguments[Microkernel::sizeK] = p.precision == OperandPrecision::int8
+                                        ? mul(groupsOf(range.count), p.packingFactor())
+                                        : range.count;
     arguments[Microkernel::accumulate] = goesOn;
     arguments[Microkernel::next] = nextLines(item, range, tile, arguments);
     Microkernel form{p.precision, /*rows=*/0, p.width, linesAhead()};
@@ -201,7 +203,7 @@ private:
     if (linesAhead() == 0)
       return constant(0);
     Value groups = groupsOf(range.count);
-    Value size = bytes(mul(groups, p.width * p.group()), p.panelBytes());
+    Value size = bytes(mul(groups, p.width * p.packingFactor()), p.panelBytes());
     int64_t bytesOfGroup = linesAhead() * kLineBytes / kUnitOfK;
     Value mine = arith::MulIOp::create(b, sub(tile, item.firstTile), mul(groups, bytesOfGroup));
     Value there = add(add(arguments[Microkernel::panel], size), mine);
@@ -233,16 +235,17 @@ private:
 
   /// Of the block that an item packs itself.
   Value allocatePanel() {
-    if (p.group() == 1)
+    if (p.packingFactor() == 1)
       return allocate(p.blockK, p.width);
-    return allocate({int64_t(llvm::divideCeil(p.blockK, p.group())), p.width, p.group()},
-                    leftType());
+    return allocate(
+        {int64_t(llvm::divideCeil(p.blockK, p.packingFactor())), p.width, p.packingFactor()},
+        leftType());
   }
 
   void storeInPanel(Value element, const Item &item, Value atK, Value column) {
-    if (p.group() == 1)
+    if (p.packingFactor() == 1)
       return store(element, item.ownPanel, {atK, column});
-    Value group = constant(p.group());
+    Value group = constant(p.packingFactor());
     store(element, item.ownPanel,
           {arith::DivUIOp::create(b, atK, group), column, arith::RemUIOp::create(b, atK, group)});
   }
@@ -254,8 +257,8 @@ private:
       return callBlockQuantized(item, /*rows=*/0, constant(0), item.ownPanel, range);
     Value zero = zeroFactor();
     // The last group of all terms.
-    if (p.k % p.group() != 0)
-      loop(range.count, mul(groupsOf(range.count), p.group()), [&](Value atK) {
+    if (p.k % p.packingFactor() != 0)
+      loop(range.count, mul(groupsOf(range.count), p.packingFactor()), [&](Value atK) {
         loop(p.width, [&](Value column) { storeInPanel(zero, item, atK, column); });
       });
     forColumns(item, p.columns % p.width, [&](int64_t columns) {
@@ -267,7 +270,7 @@ private:
       if (p.rightAlongK)
         visit(range.count, constant(columns), /*alongK=*/true, pack);
       else
-        visitGroups(range.count, p.group(), constant(columns), pack);
+        visitGroups(range.count, p.packingFactor(), constant(columns), pack);
       if (columns == p.width)
         return;
       loop(constant(0), range.count, [&](Value atK) {
@@ -281,9 +284,9 @@ private:
 
   void packRows(const Item &item, const RangeOfK &range, Value tile) {
     Value first = rowOf(tile);
-    if (p.precision == OperandPrecision::int8 && p.k % p.group() != 0) {
+    if (p.precision == OperandPrecision::int8 && p.k % p.packingFactor() != 0) {
       Value zero = zeroFactor();
-      loop(range.count, mul(groupsOf(range.count), p.group()), [&](Value atK) {
+      loop(range.count, mul(groupsOf(range.count), p.packingFactor()), [&](Value atK) {
         loop(constant(0), rowsOf(tile), [&](Value row) { store(zero, item.ownRows, {row, atK}); });
       });
     }
@@ -329,11 +332,11 @@ private:
     store(elements.at(p.root, at), result, at);
   }
 
-  const PanelProduct &p;
+  const PackedGEMM &p;
   Value leftBase, rightBase;
 };
 
-struct EmitProducts : gantry::impl::EmitProductsPassBase<EmitProducts> {
+struct EmitGEMM : gantry::impl::EmitGEMMPassBase<EmitGEMM> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> kernels(getOperation().getOps<func::FuncOp>());
     auto target = getOperation()->getAttrOfType<TargetAttr>(kTargetAttr);
@@ -343,9 +346,9 @@ struct EmitProducts : gantry::impl::EmitProductsPassBase<EmitProducts> {
     for (func::FuncOp kernel : kernels) {
       if (kernel.isExternal())
         continue;
-      std::optional<PanelProduct> product = findPanelProduct(kernel, *registers);
+      std::optional<PackedGEMM> product = findPackedGEMM(kernel, *registers);
       if (product)
-        ProductEmitter(kernel, *product).emit();
+        GEMMEmitter(kernel, *product).emit();
       else if (!pickFromPanels(kernel)) {
         kernel.emitError("internal error: a kernel with packed constants is no product");
         return signalPassFailure();
