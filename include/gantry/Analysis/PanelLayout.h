@@ -1,4 +1,4 @@
-// How a constant lies in a plan when kernels want it in panels.
+// Panels: how a packed B matrix, a constant, lies in a plan when kernels want it so.
 //
 // A product reads one of its operands column by column and term by term. In panels what is read one
 // after the other lies one after the other: [matrix][panel][row][column of the panel], a panel has

@@ -1,4 +1,4 @@
-// A GPU of the machine, and the context on it.
+// A physical GPU, and the context on it.
 //
 // The context is made when it is first used and goes with its last user: memory, code, queues and
 // events hold it. After a failure that CUDA does not recover from it is lost: every use of it says

@@ -1,4 +1,5 @@
-// Takes back from a kernel what its code does not keep: that its result may overwrite an argument.
+// In-place safety analysis: takes back from a kernel what its code does not keep: that its result
+// may overwrite an argument.
 //
 // Fuse says what may be tried, and the code of a kernel may do its work in any number of loops. So
 // the loops are looked at, here, where they are made, and each read of the argument has to be one

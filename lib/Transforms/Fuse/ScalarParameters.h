@@ -1,4 +1,5 @@
-// Numbers in which kernels differ that are alike otherwise, such as the scales of quantised layers.
+// Scalars hoisted to kernel parameters: numbers in which kernels differ that are alike otherwise,
+// such as the scales of quantised layers.
 //
 // A number is a constant of one element, and a part of the kernels that read it: as an argument it
 // would be no faster. But code takes longer to make than to read a number, so where several groups

@@ -1,5 +1,5 @@
-// Moves what depends on constants alone out of the functions, into one that runs when a plan is
-// loaded (spec P1).
+// Load-time constant evaluation: moves what depends on constants alone out of the functions, into
+// one that runs when a plan is loaded (spec P1).
 //
 // Its results are arguments of the functions from here on, marked with the number of the result:
 // to every later phase they are values like others, and Schedule makes constants of them. They stay

@@ -1,5 +1,6 @@
-// Places values so that they need not be moved: operands of a concatenation lie in the buffer of
-// its result, results of a slice or split in that of the operand (docs/designs/memory.md).
+// Concat and slice aliasing, so that values need not be moved: operands of a concatenation lie in
+// the buffer of its result, results of a slice or split in that of the operand
+// (docs/designs/memory.md).
 //
 // Buffers that share bytes so are a group, with one of them as the base, and all that is asked is
 // asked of the positions in their block at which they are used. A move that goes makes bytes of one

@@ -1,4 +1,4 @@
-// Values that are placed so that nothing needs to be moved.
+// Concat and slice aliasing: values are placed so that nothing needs to be moved.
 #pragma once
 
 #include "gantry/Dialect/Plan/IR/Plan.h"

@@ -1,4 +1,4 @@
-// Keeps values on the host while nobody needs them on the device, where most is held.
+// Offload: keeps values on the host while nobody needs them on the device, where most is held.
 //
 // A value that is there before and after the peak, and that nothing uses in between, goes
 // to the host behind its last use before, and comes back in front of the next one. Both are copies

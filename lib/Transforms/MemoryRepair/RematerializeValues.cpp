@@ -1,5 +1,5 @@
-// Rematerialisation: computes cheap values again where they are read late, instead of holding them
-// until then.
+// To rematerialise: cheap values are computed again where they are read late, instead of holding
+// them until then.
 //
 // Around the place where most is held: what is read before and after it but not in between, and can
 // be made again, in front of its next reader, from what is there anyway. Elementwise ops and those

@@ -1,4 +1,4 @@
-// Computes a part of the batch after the other where a function holds too much.
+// Micro-batching: computes a part of the batch after the other where a function holds too much.
 //
 // Around the place where most is held, ops whose results are made row by row run once for each
 // piece of the rows: the inputs are sliced, the results joined, and what is between is there for

@@ -1,4 +1,4 @@
-// Brings weights in during the run where they do not fit beside each other.
+// Weight streaming: brings weights in during the run where they do not fit beside each other.
 //
 // The host keeps them, and each run copies them into transient memory, which others use before and
 // after. Which ones: as many bytes as are asked for, spread evenly over the program, so that each

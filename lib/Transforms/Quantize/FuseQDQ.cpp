@@ -1,4 +1,5 @@
-// Products of quantised values as products of bytes, with the scales behind them.
+// QDQ fusion: products of quantised values (Q/DQ pairs) become int8 products, with the scales
+// behind them.
 //
 //   (a - za) x (w - zw)                a x w' - za * (sums of w')       in i32, w' = w - zw
 //   where w' does not fit i8           a x (w' + m) - za * (sums of w') - m * (sums of a)

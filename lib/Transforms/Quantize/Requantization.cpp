@@ -1,4 +1,4 @@
-// Scales behind products of bytes, decided by constants.
+// Requantisation: scales behind int8 products, decided by constants.
 //
 //   (f32(p) s + f32(q) t) / y          f32(p) (s / y) + f32(q) (t / y)
 //   f32(p) s + f32(q) s                f32(p + q) s for constants q, as biases are quantised

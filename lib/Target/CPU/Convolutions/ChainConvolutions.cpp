@@ -1,5 +1,6 @@
-// Which depthwise convolutions are computed row by row together with a convolution of one pixel in
-// front of them, behind them, or both (docs/designs/cpu-contractions.md).
+// Line-buffered fusion: which depthwise convolutions are computed row by row together with a
+// convolution of one pixel in front of them, behind them, or both
+// (docs/designs/cpu-contractions.md).
 //
 // From each of them it is looked backwards and forwards, through ops that make each element from
 // the one at its place and at most from a number for each channel. A convolution belongs to one

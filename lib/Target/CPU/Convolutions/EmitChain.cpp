@@ -1,4 +1,4 @@
-// Expand, depthwise, project: a row of the result after the other.
+// Line-buffered fusion of expand, depthwise, project: a row of the result after the other.
 //
 //   for a work item, some rows of the result:
 //     for its rows:

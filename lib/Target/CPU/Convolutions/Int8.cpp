@@ -1,5 +1,5 @@
-// There is one kernel for products of bytes: the convolution with packed filters, whose panels have
-// four channels side by side.
+// int8 products. There is one kernel for them: the convolution with packed filters, whose panels
+// have four channels side by side.
 //
 //   matmul [..., m, k] x [k, n]    a convolution of m pixels with a window of one, k filled up to
 //                                  whole words; many outputs that no panel divides to whole

@@ -1,4 +1,4 @@
-// Products of bytes in forms that there are kernels for.
+// int8 products in forms that there are kernels for.
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

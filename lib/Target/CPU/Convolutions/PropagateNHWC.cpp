@@ -1,4 +1,5 @@
-// Convolution networks with the channels last (docs/designs/cpu-contractions.md).
+// NHWC layout propagation: convolution networks with the channels last
+// (docs/designs/cpu-contractions.md).
 //
 // First transposed convolutions become convolutions (Transposed.h). Then it is chosen which ops
 // take the form: convolutions whose target packs their filters, and forward from them what can

@@ -298,7 +298,7 @@ private:
   const Microkernel &tile;
   llvm::IRBuilder<> b;
   int64_t amxTilesOfRows;
-  int64_t group;   ///< terms of a group
+  int64_t group;   ///< the packing factor
   int64_t stepOfK; ///< terms that are multiplied at once
   Value *rowBytes = nullptr, *steps = nullptr, *rest = nullptr;
   Value *ownRows = nullptr, *ownPanel = nullptr;

@@ -361,7 +361,7 @@ private:
   const Registers &registers;
   llvm::IRBuilder<> b;
   int64_t lanes;
-  int64_t group;         ///< terms that are read together
+  int64_t group;         ///< the packing factor: neighbours of K that are read together
   int64_t parts;         ///< of a group, multiplied one after the other
   llvm::Type *element;   ///< a factor of the left side
   llvm::Type *unit;      ///< a group of them

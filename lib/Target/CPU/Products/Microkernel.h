@@ -5,11 +5,11 @@
 // every processor, how is decided when code is made for one (EmitMicrokernel.h). For each row r <
 // rows and each column c < width
 //
-//   accumulators[r * width + c] (+)= left[r * leftStride + k] * panel[k * width + c]   for k = 0,
-//   1, ... < sizeK
+//   accumulators[r * width + c] (+)= left[r * leftStride + k] * panel[k * width + c]
+// for k = 0, 1, ... < sizeK
 //
 // one fused multiply-add after the other, so that a sum does not depend on the tile that it is in.
-// With `accumulate` it goes on from what is in `accumulators`, else it begins with zero: terms can
+// With `accumulate` it goes on from what is in `accumulators`, else it begins with zero: K can
 // come in blocks. On the way it asks for the cache lines from `next` on. A tile with a `stride`
 // stores its accumulators that far apart, straight into the result of a product.
 //
@@ -50,7 +50,7 @@ constexpr int64_t leftBytesOf(OperandPrecision precision) {
 constexpr int64_t panelBytesOf(OperandPrecision precision) {
   return precision == OperandPrecision::int8 ? 1 : precision == OperandPrecision::f32 ? 4 : 2;
 }
-/// Terms of a group.
+/// Packing factor: how many neighbours of K a group has.
 constexpr int64_t packingFactorOf(OperandPrecision precision) {
   return precision == OperandPrecision::int8 ? 4 : precision == OperandPrecision::bf16 ? 2 : 1;
 }
@@ -84,7 +84,7 @@ struct Microkernel {
 
 /// Panels are as wide as some of these.
 inline constexpr int64_t kColumnUnit = 16;
-/// Groups of terms that the loop of a tile takes at once.
+/// Groups of K that the loop of a microkernel takes at once.
 inline constexpr int64_t kUnitOfK = 4;
 
 /// The most rows of a tile whose accumulators fit the registers of AVX-512; tiles of fewer are as

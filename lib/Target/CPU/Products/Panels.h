@@ -1,8 +1,8 @@
-// A product as panels, tiles and items: everything that its code follows from, and that the shape
+// A GEMM as panels, tiles and items: everything that its code follows from, and that the shape
 // alone decides, and whether the processor multiplies matrices.
 //
 // The columns are cut into panels, the rows into tiles of two sizes that differ by one, so that no
-// tile is much smaller than the others whatever the number of rows. Terms come in blocks, so that
+// tile is much smaller than the others whatever the number of rows. K comes in blocks, so that
 // the part of a panel that is in use stays in the cache. A work item is one panel and a chunk of
 // the tiles; items that follow each other read panels that do.
 #pragma once
