@@ -190,6 +190,10 @@ class Trainer:
         self._prepare(x)
         return np.concatenate([self._predict_function(x[start:start + batch]).numpy() for start in range(0, len(x), batch)])
 
+    def lower(self, x, y):
+        """The graph of a step for batches as these: `.text`, `.save(path)`."""
+        return self._step_function.lower(*self._arrays(x, y))
+
     def plan(self, x, y):
         """The plan of a step for batches as these: what it takes, where, and what it runs. Nothing runs but what makes the
         variables."""

@@ -1110,6 +1110,7 @@ class Fit(unittest.TestCase):
         trainer = gt.Trainer(small(True))
         plan = trainer.plan(x, y)
         self.assertIn("CPU:0", str(plan.explain()))
+        self.assertEqual(trainer.lower(x, y).text.count("gantry.optimizer_step"), 4)
         self.assertEqual(int(trainer.optimizer.step), 0)
 
     def test_two_softmaxes(self):
