@@ -45,8 +45,8 @@ std::vector<uint8_t> expected(const PanelLayout &layout, const std::vector<uint8
         int64_t from =
             offset(layout.matrices, m) + offset(layout.rows, r) + offset(layout.columns, c);
         int64_t panel = (m * layout.panels() + c / layout.width) * layout.panelRows();
-        int64_t to = (panel + r / layout.group * layout.group) * layout.width +
-                     c % layout.width * layout.group + r % layout.group;
+        int64_t to = (panel + r / layout.packingFactor * layout.packingFactor) * layout.width +
+                     c % layout.width * layout.packingFactor + r % layout.packingFactor;
         std::memcpy(&bytes[to * elementBytes], &plain[from * elementBytes], elementBytes);
       }
   return bytes;
