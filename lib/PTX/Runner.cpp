@@ -149,10 +149,14 @@ Index3 Runner::blockIndex(uint64_t linear) const {
           uint32_t(linear / size[0] / size[1])};
 }
 
+/// The last warp of a block may have fewer than 32.
+uint32_t Runner::lanesOf(const Warp &warp) const {
+  uint64_t count = state.threadsPerBlock - uint64_t(warp.index) * warpSize;
+  return count >= warpSize ? allLanes : (1u << count) - 1;
+}
+
 void Runner::startWarp(Warp &warp) {
-  uint64_t first = uint64_t(warp.index) * warpSize,
-           count = std::min<uint64_t>(warpSize, state.threadsPerBlock - first);
-  warp.live = count == warpSize ? allLanes : (1u << count) - 1;
+  warp.live = lanesOf(warp);
   warp.waiting = warp.blocked = 0;
   warp.blockSync = warp.warpSync = 0;
   warp.copies.clear();
@@ -256,23 +260,17 @@ void Runner::deadlock() {
     uint32_t waiting = 0, gone = 0;
     std::string missing;
     for (Warp &warp : warps) {
-      uint32_t here = 0;
-      for (uint32_t left = warp.blocked; left; left &= left - 1) {
-        unsigned each = unsigned(std::countr_zero(left));
-        if (warp.barrier[each] == id)
-          here |= 1u << each;
-      }
+      uint32_t here =
+          lanesWhere(warp.blocked, [&](unsigned each) { return warp.barrier[each] == id; });
       if (here && !first) {
         first = &warp;
-        lane = unsigned(std::countr_zero(here));
+        lane = firstLane(here);
       }
       waiting += uint32_t(std::popcount(here));
       uint64_t begin = uint64_t(warp.index) * warpSize;
-      uint32_t all = state.threadsPerBlock - begin >= warpSize
-                         ? allLanes
-                         : (1u << (state.threadsPerBlock - begin)) - 1;
+      uint32_t all = lanesOf(warp);
       if (uint32_t absent = all & ~here; absent && missing.empty()) {
-        unsigned each = unsigned(std::countr_zero(absent));
+        unsigned each = firstLane(absent);
         missing =
             threadText(begin + each) + (warp.live >> each & 1 ? " waits elsewhere" : " has ended");
       }
@@ -298,15 +296,13 @@ Runner::Group Runner::furthestBack(const Warp &warp, uint32_t candidates) {
   if ((candidates & alive) == allLanes && areEqual(warp.pcs))
     return {warp.pcs[0], noPc, allLanes};
   Group group{noPc, noPc, 0};
-  for (uint32_t left = candidates; left; left &= left - 1)
-    group.pc = std::min(group.pc, warp.pcs[std::countr_zero(left)]);
-  for (uint32_t left = alive; left; left &= left - 1) {
-    unsigned lane = unsigned(std::countr_zero(left));
+  for (unsigned lane : Lanes{candidates})
+    group.pc = std::min(group.pc, warp.pcs[lane]);
+  for (unsigned lane : Lanes{alive})
     if (warp.pcs[lane] == group.pc)
       group.mask |= 1u << lane;
     else if (warp.pcs[lane] > group.pc)
       group.limit = std::min(group.limit, warp.pcs[lane]);
-  }
   return group;
 }
 
@@ -314,8 +310,8 @@ void Runner::parkAt(Warp &warp, uint32_t lanes, uint32_t pc) {
   if (lanes == allLanes)
     std::fill(warp.pcs, warp.pcs + warpSize, pc);
   else
-    for (; lanes; lanes &= lanes - 1)
-      warp.pcs[std::countr_zero(lanes)] = pc;
+    for (unsigned lane : Lanes{lanes})
+      warp.pcs[lane] = pc;
 }
 
 /// How many ops from `pc` on only compute, for all lanes of the group, before another group waits.
@@ -368,7 +364,7 @@ void Runner::runWarp(Warp &warp) {
       count.lanes += exec == allLanes ? warpSize : uint64_t(std::popcount(exec));
       --slice;
       if (--steps < 0) [[unlikely]] {
-        fault(FaultKind::stepLimit, warp, op, unsigned(std::countr_zero(mask)),
+        fault(FaultKind::stepLimit, warp, op, firstLane(mask),
               "more than " + std::to_string(state.launch.stepLimit) +
                   " instructions of warps; does it end?");
         spent = stopped = true;
@@ -402,8 +398,7 @@ void Runner::runWarp(Warp &warp) {
         const uint32_t *index = slot<uint32_t>(warp, op.src[0]);
         ++counts.branches;
         park(mask & ~exec, pc + 1);
-        for (uint32_t left = exec; left; left &= left - 1) {
-          unsigned lane = unsigned(std::countr_zero(left));
+        for (unsigned lane : Lanes{exec}) {
           if (index[lane] >= table.size()) {
             fault(FaultKind::outOfBounds, warp, op, lane,
                   "branch " + std::to_string(index[lane]) + " of a table of " +
@@ -423,7 +418,7 @@ void Runner::runWarp(Warp &warp) {
       case OpKind::trap:
         if (!exec)
           break;
-        fault(FaultKind::trap, warp, op, unsigned(std::countr_zero(exec)),
+        fault(FaultKind::trap, warp, op, firstLane(exec),
               op.constant ? "an assertion failed" : "the kernel trapped");
         stopped = true;
         return;
@@ -459,13 +454,12 @@ void Runner::runWarp(Warp &warp) {
         break;
       case OpKind::clock:
         clockValue += 16;
-        for (uint32_t left = exec; left; left &= left - 1)
-          writeLane(warp, {op.dst, uint8_t(op.constant)}, unsigned(std::countr_zero(left)),
-                    clockValue);
+        for (unsigned lane : Lanes{exec})
+          writeLane(warp, {op.dst, uint8_t(op.constant)}, lane, clockValue);
         break;
       case OpKind::activeMask:
-        for (uint32_t left = exec; left; left &= left - 1)
-          slot<uint32_t>(warp, op.dst)[std::countr_zero(left)] = exec;
+        for (unsigned lane : Lanes{exec})
+          slot<uint32_t>(warp, op.dst)[lane] = exec;
         break;
       case OpKind::memoryBarrier:
         if (exec)
@@ -514,7 +508,7 @@ void Runner::watchRegisters(Warp &warp, const Op &op, uint32_t mask, uint32_t ex
     undefined |= missing;
     if (!missing || watch.moves)
       continue;
-    fault(FaultKind::uninitialisedRegister, warp, op, unsigned(std::countr_zero(missing)),
+    fault(FaultKind::uninitialisedRegister, warp, op, firstLane(missing),
           "register '" + registerName(*use.source) + "' was never written");
     warp.written[reg] |= missing; // once is enough
   }

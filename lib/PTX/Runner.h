@@ -14,6 +14,7 @@
 
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -38,6 +39,30 @@ struct KeptFault {
   uint32_t instruction;
   Fault fault;
 };
+
+/// The lanes of a mask, the lowest first.
+struct Lanes {
+  uint32_t left;
+  Lanes begin() const { return *this; }
+  std::default_sentinel_t end() const { return {}; }
+  unsigned operator*() const { return unsigned(std::countr_zero(left)); }
+  Lanes &operator++() {
+    left &= left - 1;
+    return *this;
+  }
+  bool operator==(std::default_sentinel_t) const { return left == 0; }
+};
+
+inline unsigned firstLane(uint32_t mask) { return unsigned(std::countr_zero(mask)); }
+
+/// Those of `mask` for which `holds(lane)`.
+template <class Holds>
+uint32_t lanesWhere(uint32_t mask, Holds holds) {
+  uint32_t found = 0;
+  for (unsigned lane : Lanes{mask})
+    found |= uint32_t(bool(holds(lane))) << lane;
+  return found;
+}
 
 /// Whether all lanes have the same value.
 inline bool areEqual(const uint32_t *values) {
@@ -120,6 +145,7 @@ private:
   // Runner.cpp
   void setUpRegisters(char *registers);
   void startBlock(uint64_t block);
+  uint32_t lanesOf(const Warp &warp) const;
   void startWarp(Warp &warp);
   bool runWarps();
   /// Lanes that run together: those at `pc`, up to where others are.
@@ -276,11 +302,8 @@ void Runner::bySpace(const Access &access, uint32_t exec, Addresses &addresses, 
                                 {paramWindow, Space::param}};
   uint32_t left = exec;
   for (const Window &window : windows) {
-    uint32_t lanes = 0;
-    for (uint32_t each = left; each; each &= each - 1) {
-      unsigned lane = unsigned(std::countr_zero(each));
-      lanes |= uint32_t((addresses.at[lane] & windowMask) == window.base) << lane;
-    }
+    uint32_t lanes = lanesWhere(
+        left, [&](unsigned lane) { return (addresses.at[lane] & windowMask) == window.base; });
     if (!lanes)
       continue;
     left &= ~lanes;

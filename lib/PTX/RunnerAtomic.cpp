@@ -115,7 +115,7 @@ void Runner::atomic(Warp &warp, const Op &op, uint32_t exec) {
   computeAddresses(warp, access, exec, addresses);
   bySpace(access, exec, addresses, [&](Space space, uint32_t lanes, Addresses &part) {
     if (space == Space::param || space == Space::constant)
-      return fault(FaultKind::readOnly, warp, op, unsigned(std::countr_zero(lanes)),
+      return fault(FaultKind::readOnly, warp, op, firstLane(lanes),
                    "atomic operation on a parameter");
     if (space == Space::global)
       countGlobal(counts.globalAtomic, part, lanes, bytes);
@@ -131,14 +131,12 @@ void Runner::atomic(Warp &warp, const Op &op, uint32_t exec) {
     uint32_t good = resolve(warp, op, access, space, lanes, part, true, true,
                             uint64_t(&op - program.ops.data()));
     bool concurrent = state.launch.threads > 1 && space == Space::global;
-    for (; good; good &= good - 1) {
-      unsigned lane = unsigned(std::countr_zero(good));
+    for (unsigned lane : Lanes{good})
       for (unsigned i = 0; i < access.count; ++i) {
         uint64_t swap = detail.swap.offset == noSlot ? 0 : readLane(warp, detail.swap, lane);
         uint64_t old = perform(detail, part.at[lane] + i * access.width,
                                readLane(warp, detail.operands[i], lane), swap, concurrent);
         writeLane(warp, access.values[i], lane, old);
       }
-    }
   });
 }

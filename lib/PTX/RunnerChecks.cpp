@@ -18,7 +18,7 @@ void Runner::countGlobal(Counts::Global &count, const Addresses &addresses, uint
   ++count.requests;
   count.bytes += uint64_t(std::popcount(exec)) * bytes;
   if (const Pattern *pattern = addresses.pattern) {
-    bool samePhase = (addresses.at[std::countr_zero(exec)] & 31) == pattern->phase;
+    bool samePhase = (addresses.at[firstLane(exec)] & 31) == pattern->phase;
     if (samePhase || (pattern->rising && !addresses.summary.contiguous)) {
       count.leastSectors += pattern->leastSectors;
       count.sectors += samePhase ? pattern->sectors : compute.risingSectors(addresses.at);
@@ -39,8 +39,8 @@ void Runner::countGlobal(Counts::Global &count, const Addresses &addresses, uint
   uint64_t sorted[warpSize];
   unsigned lanes = 0;
   bool inOrder = true;
-  for (; exec; exec &= exec - 1) {
-    sorted[lanes] = addresses.at[std::countr_zero(exec)];
+  for (unsigned lane : Lanes{exec}) {
+    sorted[lanes] = addresses.at[lane];
     inOrder &= lanes == 0 || sorted[lanes - 1] <= sorted[lanes];
     ++lanes;
   }
@@ -83,7 +83,7 @@ void Runner::countShared(Counts::Shared &count, const Addresses &addresses, uint
     uint32_t used = 0;
     bool conflict = bytes > 4;
     for (uint32_t left = lanes; left && !conflict; left &= left - 1) {
-      uint64_t word = addresses.at[part * lanesEach + unsigned(std::countr_zero(left))] / 4;
+      uint64_t word = addresses.at[part * lanesEach + firstLane(left)] / 4;
       unsigned bank = word & 31;
       conflict = used >> bank & 1 && wordOf[bank] != word;
       wordOf[bank] = word;
@@ -95,8 +95,8 @@ void Runner::countShared(Counts::Shared &count, const Addresses &addresses, uint
     }
     uint64_t words[64];
     unsigned total = 0;
-    for (uint32_t left = lanes; left; left &= left - 1) {
-      uint64_t at = addresses.at[part * lanesEach + unsigned(std::countr_zero(left))];
+    for (unsigned lane : Lanes{lanes}) {
+      uint64_t at = addresses.at[part * lanesEach + lane];
       for (unsigned i = 0; i < std::max(1u, bytes / 4) && total < 64; ++i)
         words[total++] = at / 4 + i;
     }
@@ -182,7 +182,7 @@ void Runner::checkCells(Warp &warp, const Touch &touch, const CellCheck &check, 
       left = note(check, touch.addresses.at, left, pattern);
     if (!left)
       return;
-    exact(unsigned(std::countr_zero(left)));
+    exact(firstLane(left));
     pattern = nullptr;
   }
 }
@@ -357,8 +357,7 @@ void Runner::checkGlobalLane(Warp &warp, const Touch &touch, const CachedRegion 
 void Runner::checkLocal(Warp &warp, const Op &op, uint32_t exec, const Addresses &offsets,
                         unsigned bytes, bool write) {
   uint8_t *base = localWritten.data() + (oneRegisterFile ? 0 : warp.index * localStride);
-  for (; exec; exec &= exec - 1) {
-    unsigned lane = unsigned(std::countr_zero(exec));
+  for (unsigned lane : Lanes{exec}) {
     uint8_t *at = base + lane * program.info.localBytes + offsets.at[lane];
     if (write) {
       std::memset(at, 1, bytes);

@@ -7,7 +7,6 @@
 #include "Runner.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 using namespace gantry;
@@ -17,12 +16,9 @@ using namespace gantry::ptx;
 uint32_t Runner::checkCopySource(Warp &warp, const Op &op, const CopyDetail &copy, uint32_t exec,
                                  const uint8_t *read, uint64_t *from) {
   uint64_t cache = uint64_t(&op - program.ops.data());
-  uint32_t whole = 0, odd = 0, good = 0;
-  for (uint32_t left = exec; left; left &= left - 1) {
-    unsigned lane = unsigned(std::countr_zero(left));
-    whole |= uint32_t(read[lane] == copy.bytes) << lane;
-    odd |= uint32_t(read[lane] && read[lane] != copy.bytes) << lane;
-  }
+  uint32_t whole = lanesWhere(exec, [&](unsigned lane) { return read[lane] == copy.bytes; });
+  uint32_t odd = lanesWhere(exec & ~whole, [&](unsigned lane) { return read[lane] != 0; }),
+           good = 0;
   Addresses addresses;
   if (whole) {
     computeAddresses(warp, copy.from, whole, addresses);
@@ -31,8 +27,7 @@ uint32_t Runner::checkCopySource(Warp &warp, const Op &op, const CopyDetail &cop
     std::copy(addresses.at, addresses.at + warpSize, from);
   }
   // The alignment is that of the whole copy, the bounds those of the bytes that are read.
-  for (; odd; odd &= odd - 1) {
-    unsigned lane = unsigned(std::countr_zero(odd));
+  for (unsigned lane : Lanes{odd}) {
     uint32_t only = 1u << lane, inside = only;
     computeAddresses(warp, copy.from, only, addresses);
     countGlobal(counts.globalLoad, addresses, only, read[lane]);
@@ -72,8 +67,7 @@ void Runner::copyAsync(Warp &warp, const Op &op, uint32_t exec) {
   }
   countShared(counts.sharedStore, to, exec, copy.bytes);
   uint32_t good = resolve(warp, op, copy.to, Space::shared, exec, to, true, false, 0);
-  for (; good; good &= good - 1) {
-    unsigned lane = unsigned(std::countr_zero(good));
+  for (unsigned lane : Lanes{good}) {
     uint64_t offset = to.at[lane] - reinterpret_cast<uint64_t>(shared.get());
     bool isRead = sources >> lane & 1;
     warp.copies.push_back({from[lane], uint32_t(offset), warp.group[lane], uint8_t(lane),
@@ -83,8 +77,8 @@ void Runner::copyAsync(Warp &warp, const Op &op, uint32_t exec) {
 }
 
 void Runner::commitCopies(Warp &warp, uint32_t exec) {
-  for (; exec; exec &= exec - 1)
-    ++warp.group[std::countr_zero(exec)];
+  for (unsigned lane : Lanes{exec})
+    ++warp.group[lane];
 }
 
 /// All but the last `groups` of each lane's groups arrive.

@@ -294,8 +294,7 @@ void Runner::loadFragment(Warp &warp, const Op &op, uint32_t exec, bool store) {
         }
         part.summary = compute.summarise(part.at, lanes, width);
         uint32_t good = resolve(warp, op, access, space, lanes, part, store, !store, cache);
-        for (; good; good &= good - 1) {
-          unsigned lane = unsigned(std::countr_zero(good));
+        for (unsigned lane : Lanes{good}) {
           char *at = reinterpret_cast<char *>(part.at[lane]);
           uint32_t value = 0;
           if (store) {

@@ -32,7 +32,7 @@ void Runner::locate(Warp &warp, const Access &access, uint32_t exec, Pattern &pa
   if (!compute.locate(base, hasBase ? access.base.bytes : 0, uint64_t(access.offset), to.at, exec,
                       pattern)) [[unlikely]]
     learn(pattern, access, exec, to);
-  uint64_t first = to.at[std::countr_zero(exec)];
+  uint64_t first = to.at[firstLane(exec)];
   to.summary = {first + pattern.low, first + pattern.high, first | pattern.bits,
                 pattern.layout == Layout::neighbours};
   to.layout = pattern.layout;
@@ -41,7 +41,7 @@ void Runner::locate(Warp &warp, const Access &access, uint32_t exec, Pattern &pa
 
 void Runner::learn(Pattern &pattern, const Access &access, uint32_t exec, Addresses &addresses) {
   unsigned bytes = unsigned(access.width) * access.count;
-  uint64_t first = addresses.at[std::countr_zero(exec)];
+  uint64_t first = addresses.at[firstLane(exec)];
   addresses.pattern = nullptr;
   addresses.summary = compute.summarise(addresses.at, exec, bytes);
   pattern = Pattern();
@@ -51,8 +51,7 @@ void Runner::learn(Pattern &pattern, const Access &access, uint32_t exec, Addres
   pattern.phase = first & 31;
   pattern.rising = exec == allLanes;
   uint64_t before = 0;
-  for (uint32_t left = exec; left; left &= left - 1) {
-    unsigned lane = unsigned(std::countr_zero(left));
+  for (unsigned lane : Lanes{exec}) {
     pattern.delta[lane] = addresses.at[lane] - first;
     pattern.bits |= pattern.delta[lane];
     pattern.rising &= addresses.at[lane] >= before;
@@ -60,10 +59,9 @@ void Runner::learn(Pattern &pattern, const Access &access, uint32_t exec, Addres
   }
   if (checkAll)
     for (uint32_t left = exec; left;) {
-      unsigned leader = unsigned(std::countr_zero(left));
+      unsigned leader = firstLane(left);
       pattern.leaders |= 1u << leader;
-      for (uint32_t each = left; each; each &= each - 1) {
-        unsigned lane = unsigned(std::countr_zero(each));
+      for (unsigned lane : Lanes{left}) {
         if (pattern.delta[lane] != pattern.delta[leader])
           continue;
         pattern.last[leader] = uint8_t(lane);
@@ -101,8 +99,7 @@ uint32_t Runner::resolve(Warp &warp, const Op &op, const Access &access, Space s
     good &= ~(1u << lane);
   };
   if (checkMemory && (addresses.summary.bits & (bytes - 1))) [[unlikely]]
-    for (uint32_t left = good; left; left &= left - 1) {
-      unsigned lane = unsigned(std::countr_zero(left));
+    for (unsigned lane : Lanes{good}) {
       if (addresses.at[lane] & (bytes - 1))
         drop(lane, FaultKind::misaligned);
     }
@@ -112,8 +109,7 @@ uint32_t Runner::resolve(Warp &warp, const Op &op, const Access &access, Space s
                   region.end - addresses.summary.high >= bytes && (region.writable || !write);
     if (!inside && checkMemory) {
       const Region *regionOf[warpSize] = {};
-      for (uint32_t left = good; left; left &= left - 1) {
-        unsigned lane = unsigned(std::countr_zero(left));
+      for (unsigned lane : Lanes{good}) {
         uint64_t at = addresses.at[lane];
         const Region *found = state.image.memory().find(at);
         if (!found || found->end() - at < bytes) {
@@ -150,8 +146,7 @@ uint32_t Runner::resolve(Warp &warp, const Op &op, const Access &access, Space s
   }
   uint64_t size = space == Space::shared ? state.sharedBytes : program.info.localBytes;
   if (addresses.summary.high >= size || size - addresses.summary.high < bytes) [[unlikely]] {
-    for (uint32_t left = good; left; left &= left - 1) {
-      unsigned lane = unsigned(std::countr_zero(left));
+    for (unsigned lane : Lanes{good}) {
       if (addresses.at[lane] >= size || size - addresses.at[lane] < bytes)
         drop(lane, FaultKind::outOfBounds);
     }
@@ -195,8 +190,7 @@ void Runner::loadFrom(Warp &warp, const Op &op, const Access &access, Space spac
                       Addresses &addresses) {
   unsigned bytes = unsigned(access.width) * access.count;
   if (space == Space::param) { // by an address that was made of a parameter's
-    for (uint32_t left = exec; left; left &= left - 1) {
-      unsigned lane = unsigned(std::countr_zero(left));
+    for (unsigned lane : Lanes{exec}) {
       uint64_t at = addresses.at[lane];
       bool inside = at < state.argumentBytes && state.argumentBytes - at >= bytes;
       if (!inside)
@@ -215,9 +209,9 @@ void Runner::loadFrom(Warp &warp, const Op &op, const Access &access, Space spac
       countShared(counts.sharedLoad, addresses, exec, bytes);
     uint32_t good = resolve(warp, op, access, space, exec, addresses, false, true,
                             uint64_t(&op - program.ops.data()));
-    for (uint32_t left = exec & ~good; left; left &= left - 1)
+    for (unsigned lane : Lanes{exec & ~good})
       for (unsigned i = 0; i < access.count; ++i)
-        writeLane(warp, access.values[i], unsigned(std::countr_zero(left)), 0);
+        writeLane(warp, access.values[i], lane, 0);
     exec = good;
   }
   access.move(warp.registers, access, addresses.at, exec, addresses.layout);
@@ -247,8 +241,7 @@ void Runner::storeTo(Warp &warp, const Op &op, const Access &access, Space space
                      Addresses &addresses) {
   unsigned bytes = unsigned(access.width) * access.count;
   if (space == Space::param) {
-    fault(FaultKind::readOnly, warp, op, unsigned(std::countr_zero(exec)),
-          "write to a parameter of the kernel");
+    fault(FaultKind::readOnly, warp, op, firstLane(exec), "write to a parameter of the kernel");
     return;
   }
   if (access.release) {

@@ -17,12 +17,6 @@ std::string hexMask(uint32_t mask) {
   return text;
 }
 
-template <class F>
-void eachLane(uint32_t lanes, F use) {
-  for (; lanes; lanes &= lanes - 1)
-    use(unsigned(std::countr_zero(lanes)));
-}
-
 } // namespace
 
 /// Whether every lane names all lanes.
@@ -43,24 +37,20 @@ bool Runner::membersPresent(Warp &warp, const Op &op, Slot members, uint32_t mas
     return true;
   uint32_t named = 0;
   bool selfMissing = false;
-  unsigned who = unsigned(std::countr_zero(exec));
-  uint64_t first = uint64_t(warp.index) * warpSize;
-  uint32_t exists = state.threadsPerBlock - first >= warpSize
-                        ? allLanes
-                        : (1u << (state.threadsPerBlock - first)) - 1;
+  unsigned who = firstLane(exec);
   if (members.offset == noSlot) {
-    named = exists;
+    named = lanesOf(warp);
   } else {
     const uint32_t *masks = slot<uint32_t>(warp, members.offset);
-    eachLane(exec, [&](unsigned lane) {
+    for (unsigned lane : Lanes{exec}) {
       named |= masks[lane];
       if (!(masks[lane] >> lane & 1) && !selfMissing) {
         selfMissing = true;
         who = lane;
       }
-    });
+    }
     // A full mask in a block whose last warp is not full is what everybody writes.
-    named &= exists;
+    named &= lanesOf(warp);
   }
   uint32_t missing = named & ~exec;
   if (!missing && !selfMissing)
@@ -130,10 +120,12 @@ void Runner::shuffle(Warp &warp, const Op &op, uint32_t exec) {
       values[lane] = a[lane ^ (b[0] & 31)];
     valid = allLanes;
   } else {
-    eachLane(exec, choose);
+    for (unsigned lane : Lanes{exec})
+      choose(lane);
   }
   uint32_t *to = slot<uint32_t>(warp, detail.dst.offset);
-  eachLane(exec, [&](unsigned lane) { to[lane] = values[lane]; });
+  for (unsigned lane : Lanes{exec})
+    to[lane] = values[lane];
   if (detail.predicate.offset != noSlot) {
     uint32_t &bits = predicate(warp, detail.predicate.offset);
     bits = (bits & ~exec) | valid;
@@ -147,7 +139,7 @@ void Runner::vote(Warp &warp, const Op &op, uint32_t exec) {
     votes = ~votes;
   const uint32_t *members = slot<uint32_t>(warp, detail.members.offset);
   uint32_t result[warpSize];
-  eachLane(exec, [&](unsigned lane) {
+  for (unsigned lane : Lanes{exec}) {
     uint32_t group = members[lane] & exec, yes = votes & group;
     switch (detail.fn) {
     case SyncDetail::Fn::all:
@@ -162,28 +154,28 @@ void Runner::vote(Warp &warp, const Op &op, uint32_t exec) {
     default:
       result[lane] = yes;
     }
-  });
-  eachLane(exec, [&](unsigned lane) { writeLane(warp, detail.dst, lane, result[lane]); });
+  }
+  for (unsigned lane : Lanes{exec})
+    writeLane(warp, detail.dst, lane, result[lane]);
 }
 
 void Runner::match(Warp &warp, const Op &op, uint32_t exec) {
   const SyncDetail &detail = program.syncs[op.detail];
   const uint32_t *members = slot<uint32_t>(warp, detail.members.offset);
   uint32_t result[warpSize], all = 0;
-  eachLane(exec, [&](unsigned lane) {
-    uint32_t same = 0, group = members[lane] & exec;
+  for (unsigned lane : Lanes{exec}) {
+    uint32_t group = members[lane] & exec;
     uint64_t mine = readLane(warp, detail.a, lane);
-    eachLane(group, [&](unsigned other) {
-      same |= uint32_t(readLane(warp, detail.a, other) == mine) << other;
-    });
+    uint32_t same =
+        lanesWhere(group, [&](unsigned other) { return readLane(warp, detail.a, other) == mine; });
     bool isAll = same == group;
     all |= uint32_t(isAll) << lane;
     result[lane] = detail.fn == SyncDetail::Fn::any ? same : isAll ? group : 0;
-  });
-  eachLane(exec, [&](unsigned lane) {
+  }
+  for (unsigned lane : Lanes{exec}) {
     writeLane(warp, detail.dst, lane, result[lane]);
     writeLane(warp, detail.predicate, lane, all >> lane & 1);
-  });
+  }
 }
 
 void Runner::redux(Warp &warp, const Op &op, uint32_t exec) {
@@ -191,10 +183,10 @@ void Runner::redux(Warp &warp, const Op &op, uint32_t exec) {
   const uint32_t *members = slot<uint32_t>(warp, detail.members.offset),
                  *a = slot<uint32_t>(warp, detail.a.offset);
   uint32_t result[warpSize];
-  eachLane(exec, [&](unsigned lane) {
+  for (unsigned lane : Lanes{exec}) {
     uint32_t group = members[lane] & exec;
-    uint32_t made = group ? a[std::countr_zero(group)] : 0;
-    eachLane(group & (group - 1), [&](unsigned other) {
+    uint32_t made = group ? a[firstLane(group)] : 0;
+    for (unsigned other : Lanes{group & (group - 1)}) {
       uint32_t value = a[other];
       bool less = isSigned(detail.type) ? int32_t(value) < int32_t(made) : value < made;
       switch (detail.fn) {
@@ -216,23 +208,23 @@ void Runner::redux(Warp &warp, const Op &op, uint32_t exec) {
       default:
         made ^= value;
       }
-    });
+    }
     result[lane] = made;
-  });
-  eachLane(exec, [&](unsigned lane) { writeLane(warp, detail.dst, lane, result[lane]); });
+  }
+  for (unsigned lane : Lanes{exec})
+    writeLane(warp, detail.dst, lane, result[lane]);
 }
 
 void Runner::elect(Warp &warp, const Op &op, uint32_t exec) {
   const SyncDetail &detail = program.syncs[op.detail];
   const uint32_t *members = slot<uint32_t>(warp, detail.members.offset);
   uint32_t leaders[warpSize];
-  eachLane(exec, [&](unsigned lane) {
-    leaders[lane] = uint32_t(std::countr_zero(members[lane] & exec));
-  });
-  eachLane(exec, [&](unsigned lane) {
+  for (unsigned lane : Lanes{exec})
+    leaders[lane] = firstLane(members[lane] & exec);
+  for (unsigned lane : Lanes{exec}) {
     writeLane(warp, detail.dst, lane, leaders[lane]);
     writeLane(warp, detail.predicate, lane, leaders[lane] == lane);
-  });
+  }
 }
 
 void Runner::warpBarrier(Warp &warp) { warp.warpSync = ++tick; }
@@ -241,7 +233,7 @@ void Runner::warpBarrier(Warp &warp) { warp.warpSync = ++tick; }
 /// warps.
 bool Runner::barrier(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, bool forced) {
   const SyncDetail &detail = program.syncs[op.detail];
-  unsigned lane = unsigned(std::countr_zero(exec));
+  unsigned lane = firstLane(exec);
   uint32_t missing = warp.live & ~exec;
   if (detail.aligned && missing) {
     if ((missing & ~warp.blocked & ~(mask & ~exec)) && !forced) {
@@ -274,14 +266,12 @@ bool Runner::barrier(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, boo
   uint32_t pc = uint32_t(&op - program.ops.data());
   if (detail.fn != SyncDetail::Fn::arrive) {
     warp.blocked |= exec;
+    parkAt(warp, exec, pc + 1);
     if (exec == allLanes) {
       std::memset(warp.barrier, int(id), sizeof warp.barrier);
-      std::fill(warp.pcs, warp.pcs + warpSize, pc + 1);
     } else {
-      eachLane(exec, [&](unsigned each) {
+      for (unsigned each : Lanes{exec})
         warp.barrier[each] = uint8_t(id);
-        warp.pcs[each] = pc + 1;
-      });
     }
   }
   if (at.arrived >= at.expected)
@@ -308,15 +298,15 @@ void Runner::release(unsigned id) {
     if (here == allLanes && areEqual(warp.pcs) &&
         program.syncs[program.ops[warp.pcs[0] - 1].detail].a.offset == noSlot)
       continue;
-    eachLane(here, [&](unsigned lane) {
+    for (unsigned lane : Lanes{here}) {
       const SyncDetail &detail = program.syncs[program.ops[warp.pcs[lane] - 1].detail];
       if (detail.a.offset == noSlot)
-        return;
+        continue;
       uint64_t value = detail.fn == SyncDetail::Fn::popc  ? done.popcount
                        : detail.fn == SyncDetail::Fn::all ? done.all
                                                           : done.any;
       writeLane(warp, detail.dst, lane, value);
-    });
+    }
   }
 }
 
@@ -326,7 +316,7 @@ void Runner::memoryBarrier(Warp &warp, const Op &op, uint32_t exec) {
   const BarrierDetail &detail = program.barriers[op.detail];
   using Fn = BarrierDetail::Fn;
   constexpr uint64_t countMask = (1u << 20) - 1;
-  eachLane(exec, [&](unsigned lane) {
+  for (unsigned lane : Lanes{exec}) {
     Addresses addresses;
     computeAddresses(warp, detail.access, 1u << lane, addresses);
     addresses.at[lane] &= ~windowMask;
@@ -334,7 +324,7 @@ void Runner::memoryBarrier(Warp &warp, const Op &op, uint32_t exec) {
     if (offset % 8 || offset + 8 > state.sharedBytes) {
       fault(offset % 8 ? FaultKind::misaligned : FaultKind::outOfBounds, warp, op, lane,
             "barrier at " + addressText(offset, 8, Space::shared));
-      return;
+      continue;
     }
     if (checkAll) // its users may read it: it counts as written
       sharedShadow.written[offset / sharedShadow.granule] =
@@ -371,5 +361,5 @@ void Runner::memoryBarrier(Warp &warp, const Op &op, uint32_t exec) {
     }
     word = pending | expected << 20 | phase << 40;
     std::memcpy(shared.get() + offset, &word, 8);
-  });
+  }
 }
