@@ -55,6 +55,11 @@ T toWhole(T value) {
     return std::nearbyint(value);
 }
 
+template <class T, Round mode>
+struct Whole {
+  T operator()(T value) const { return toWhole<mode>(value); }
+};
+
 /// What does not fit becomes the nearest integer that does; NaN is 0, or 2^63 where 64 bits meet.
 template <class D, class S, Round mode>
 struct ToInteger {
@@ -70,43 +75,18 @@ struct ToInteger {
   }
 };
 
-template <class T, Round mode, bool sat>
-struct Whole {
-  T operator()(T value) const {
-    T whole = toWhole<mode>(value);
-    if (sat)
-      whole = whole > 0 ? (whole < 1 ? whole : T(1)) : T(0);
-    return whole;
-  }
-};
-struct HalfToFloat {
-  float operator()(uint16_t a) const { return halfToFloat(a); }
-};
-struct BfloatToFloat {
-  float operator()(uint16_t a) const { return bfloatToFloat(a); }
-};
-struct FloatToHalf {
-  uint16_t operator()(float a) const { return floatToHalf(a); }
-};
-struct FloatToBfloat {
-  uint16_t operator()(float a) const { return floatToBfloat(a); }
-};
-struct FloatsToHalves {
-  uint32_t operator()(float a, float b) const {
-    return uint32_t(floatToHalf(a)) << 16 | floatToHalf(b);
-  }
-};
-struct FloatsToBfloats {
-  uint32_t operator()(float a, float b) const {
-    return uint32_t(floatToBfloat(a)) << 16 | floatToBfloat(b);
-  }
-};
-struct FloatToDouble {
-  double operator()(float a) const { return a; }
-};
-struct DoubleToFloat {
-  float operator()(double a) const { return a != a ? floatOfBits(0x7fffffffu) : float(a); }
-};
+struct HalfToFloat : decltype([](uint16_t a) { return halfToFloat(a); }) {};
+struct BfloatToFloat : decltype([](uint16_t a) { return bfloatToFloat(a); }) {};
+struct FloatToHalf : decltype([](float a) { return floatToHalf(a); }) {};
+struct FloatToBfloat : decltype([](float a) { return floatToBfloat(a); }) {};
+struct FloatsToHalves
+    : decltype([](float a, float b) { return uint32_t(floatToHalf(a)) << 16 | floatToHalf(b); }) {};
+struct FloatsToBfloats : decltype([](float a, float b) {
+  return uint32_t(floatToBfloat(a)) << 16 | floatToBfloat(b);
+}) {};
+struct FloatToDouble : decltype([](float a) { return double(a); }) {};
+struct DoubleToFloat
+    : decltype([](double a) { return a != a ? floatOfBits(0x7fffffffu) : float(a); }) {};
 
 // The general way.
 
@@ -304,61 +284,71 @@ void convertGeneral(char *registers, uint32_t mask, const Op &op) {
   }
 }
 
-#define BY_ANY_INTEGER(type, T, EXPRESSION)                                                        \
-  switch (type) {                                                                                  \
-    CASE_OF(Type::u8, uint8_t, T, EXPRESSION)                                                      \
-    CASE_OF(Type::s8, int8_t, T, EXPRESSION)                                                       \
-    CASE_OF(Type::u16, uint16_t, T, EXPRESSION)                                                    \
-    CASE_OF(Type::s16, int16_t, T, EXPRESSION)                                                     \
-    CASE_OF(Type::u32, uint32_t, T, EXPRESSION)                                                    \
-    CASE_OF(Type::s32, int32_t, T, EXPRESSION)                                                     \
-    CASE_OF(Type::u64, uint64_t, T, EXPRESSION)                                                    \
-    CASE_OF(Type::s64, int64_t, T, EXPRESSION)                                                     \
-  default:                                                                                         \
-    return nullptr;                                                                                \
+/// What `make` gives for a value of an integer type.
+template <class Make>
+Handler byInteger(Type type, Make make) {
+  switch (type) {
+  case Type::u8:
+    return make(uint8_t());
+  case Type::s8:
+    return make(int8_t());
+  case Type::u16:
+    return make(uint16_t());
+  case Type::s16:
+    return make(int16_t());
+  case Type::u32:
+    return make(uint32_t());
+  case Type::s32:
+    return make(int32_t());
+  case Type::u64:
+    return make(uint64_t());
+  case Type::s64:
+    return make(int64_t());
+  default:
+    return nullptr;
   }
+}
 
-template <class S>
-Handler resizeFrom(Type to, bool saturate){
-    BY_ANY_INTEGER(to, D,
-                   (saturate ? Map<Resize<D, S, true>, Carrier<D>, Carrier<S>>::handler
-                             : Map<Resize<D, S, false>, Carrier<D>, Carrier<S>>::handler))} Handler
-    resize(Type to, Type from, bool saturate) {
-  BY_ANY_INTEGER(from, S, (resizeFrom<S>(to, saturate)))
+/// What `make` gives for a mode as a constant.
+template <class Make>
+Handler byRound(Round mode, Make make) {
+  switch (mode) {
+  case Round::zero:
+    return make(std::integral_constant<Round, Round::zero>());
+  case Round::down:
+    return make(std::integral_constant<Round, Round::down>());
+  case Round::up:
+    return make(std::integral_constant<Round, Round::up>());
+  default:
+    return make(std::integral_constant<Round, Round::nearestEven>());
+  }
+}
+
+Handler resize(Type to, Type from, bool saturate) {
+  return byInteger(from, [&]<class S>(S) {
+    return byInteger(to, [&]<class D>(D) -> Handler {
+      return saturate ? Map<Resize<D, S, true>, Carrier<D>, Carrier<S>>::handler
+                      : Map<Resize<D, S, false>, Carrier<D>, Carrier<S>>::handler;
+    });
+  });
 }
 template <class D>
 Handler toReal(Type from) {
-  BY_ANY_INTEGER(from, S, (Map<ToReal<D, S>, D, Carrier<S>>::handler))
-}
-template <class S, Round mode>
-Handler toIntegerBy(Type to) {
-  BY_ANY_INTEGER(to, D, (Map<ToInteger<D, S, mode>, Carrier<D>, S>::handler))
+  return byInteger(from,
+                   []<class S>(S) -> Handler { return Map<ToReal<D, S>, D, Carrier<S>>::handler; });
 }
 template <class S>
 Handler toInteger(Type to, Round mode) {
-  switch (mode) {
-  case Round::zero:
-    return toIntegerBy<S, Round::zero>(to);
-  case Round::down:
-    return toIntegerBy<S, Round::down>(to);
-  case Round::up:
-    return toIntegerBy<S, Round::up>(to);
-  default:
-    return toIntegerBy<S, Round::nearestEven>(to);
-  }
+  return byRound(mode, [&](auto by) {
+    return byInteger(to, []<class D>(D) -> Handler {
+      return Map<ToInteger<D, S, decltype(by)::value>, Carrier<D>, S>::handler;
+    });
+  });
 }
 template <class T>
 Handler whole(Round mode) {
-  switch (mode) {
-  case Round::zero:
-    return Map<Whole<T, Round::zero, false>, T, T>::handler;
-  case Round::down:
-    return Map<Whole<T, Round::down, false>, T, T>::handler;
-  case Round::up:
-    return Map<Whole<T, Round::up, false>, T, T>::handler;
-  default:
-    return Map<Whole<T, Round::nearestEven, false>, T, T>::handler;
-  }
+  return byRound(
+      mode, [](auto by) -> Handler { return Map<Whole<T, decltype(by)::value>, T, T>::handler; });
 }
 
 /// Conversions with a loop of their own, or null.
@@ -411,6 +401,8 @@ Handler fast(const Compute &request) {
 } // namespace
 
 Handler findConvert(const Compute &request) {
+  if (request.fn != Fn::convert)
+    return nullptr;
   if (Handler handler = fast(request))
     return handler;
   bool known = request.type != Type::none && request.from != Type::none &&

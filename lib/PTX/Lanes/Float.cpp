@@ -43,30 +43,10 @@ struct Modified {
   }
 };
 
-struct Add {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a + b);
-  }
-};
-struct Sub {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a - b);
-  }
-};
-struct Mul {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a * b);
-  }
-};
-struct Div {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a / b);
-  }
-};
+struct Add : decltype([](auto a, auto b) { return canonical(a + b); }) {};
+struct Sub : decltype([](auto a, auto b) { return canonical(a - b); }) {};
+struct Mul : decltype([](auto a, auto b) { return canonical(a * b); }) {};
+struct Div : decltype([](auto a, auto b) { return canonical(a / b); }) {};
 struct Fma {
   float operator()(float a, float b, float c) const { return canonical(__builtin_fmaf(a, b, c)); }
   double operator()(double a, double b, double c) const { return __builtin_fma(a, b, c); }
@@ -75,12 +55,7 @@ struct Sqrt {
   float operator()(float a) const { return canonical(__builtin_sqrtf(a)); }
   double operator()(double a) const { return __builtin_sqrt(a); }
 };
-struct Rcp {
-  template <class T>
-  T operator()(T a) const {
-    return canonical(T(1) / a);
-  }
-};
+struct Rcp : decltype([](auto a) { return canonical(decltype(a)(1) / a); }) {};
 struct Abs {
   float operator()(float a) const { return floatOfBits(bitsOf(a) & 0x7fffffffu); }
   double operator()(double a) const { return __builtin_fabs(a); }
@@ -90,20 +65,14 @@ struct Neg {
   double operator()(double a) const { return -a; }
 };
 /// -0 is less than +0; a NaN loses, two NaN give NaN.
-struct Min {
-  template <class T>
-  T operator()(T a, T b) const {
-    T least = a < b || (a == b && std::signbit(a)) ? a : b;
-    return canonical(a != a ? b : b != b ? a : least);
-  }
-};
-struct Max {
-  template <class T>
-  T operator()(T a, T b) const {
-    T most = a > b || (a == b && !std::signbit(a)) ? a : b;
-    return canonical(a != a ? b : b != b ? a : most);
-  }
-};
+struct Min : decltype([](auto a, auto b) {
+  auto least = a < b || (a == b && std::signbit(a)) ? a : b;
+  return canonical(a != a ? b : b != b ? a : least);
+}) {};
+struct Max : decltype([](auto a, auto b) {
+  auto most = a > b || (a == b && !std::signbit(a)) ? a : b;
+  return canonical(a != a ? b : b != b ? a : most);
+}) {};
 template <class F>
 struct NanWins {
   template <class T>
@@ -130,26 +99,16 @@ struct RSqrt {
   float operator()(float a) const { return canonical(float(1.0 / std::sqrt(double(a)))); }
   double operator()(double a) const { return 1.0 / std::sqrt(a); }
 };
-struct Sine {
-  float operator()(float a) const { return canonical(float(std::sin(double(a)))); }
-};
-struct Cosine {
-  float operator()(float a) const { return canonical(float(std::cos(double(a)))); }
-};
-struct Exp2 {
-  float operator()(float a) const { return canonical(float(std::exp2(double(a)))); }
-};
-struct Log2 {
-  float operator()(float a) const { return canonical(float(std::log2(double(a)))); }
-};
-struct Tanh {
-  float operator()(float a) const { return canonical(float(std::tanh(double(a)))); }
-};
+struct Sine : decltype([](float a) { return canonical(float(std::sin(double(a)))); }) {};
+struct Cosine : decltype([](float a) { return canonical(float(std::cos(double(a)))); }) {};
+struct Exp2 : decltype([](float a) { return canonical(float(std::exp2(double(a)))); }) {};
+struct Log2 : decltype([](float a) { return canonical(float(std::log2(double(a)))); }) {};
+struct Tanh : decltype([](float a) { return canonical(float(std::tanh(double(a)))); }) {};
 
 /// F under another rounding of the machine. The volatile copies keep the compiler from computing
 /// before the mode is set.
 template <class F>
-struct Directed : TakesOp {
+struct Directed : TakesOp, Costly {
   template <class T, class... S>
   T operator()(const Op &op, T first, S... rest) const {
     constexpr int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
@@ -173,7 +132,7 @@ private:
 template <class F, class T, class... S>
 Handler modified(const Compute &request) {
   if (request.round != uint8_t(Round::nearestEven))
-    return MapActive<Directed<F>, T, S...>::handler;
+    return Map<Directed<F>, T, S...>::handler;
   if constexpr (std::is_same_v<T, float>) {
     if (request.flush)
       return request.saturate ? Map<Modified<F, true, true>, T, S...>::handler
@@ -199,11 +158,18 @@ Handler three(const Compute &request) {
                                    : modified<F, double, double, double, double>(request);
 }
 template <class F>
+struct OnlyActive : F, Costly {};
+template <class F>
 Handler costly(const Compute &request) {
   if (request.type != Type::f32)
     return nullptr;
-  return request.flush ? MapActive<Modified<F, true, false>, float, float>::handler
-                       : MapActive<Modified<F, false, false>, float, float>::handler;
+  return request.flush ? Map<OnlyActive<Modified<F, true, false>>, float, float>::handler
+                       : Map<OnlyActive<Modified<F, false, false>>, float, float>::handler;
+}
+
+Handler reciprocalSqrt(const Compute &request) {
+  return request.type == Type::f64 ? Map<OnlyActive<RSqrt>, double, double>::handler
+                                   : costly<RSqrt>(request);
 }
 
 template <class F>
@@ -228,70 +194,36 @@ struct Both {
   }
 };
 
+template <class F, class... S>
+Handler pair(const Compute &request) {
+  bool plain = request.round == uint8_t(Round::nearestEven) && !request.flush;
+  return plain ? Map<Both<F>, uint64_t, S...>::handler : nullptr;
+}
+
+using Pair = uint64_t;
+constexpr Entry pairs[] = {
+    {Fn::add, pair<Add, Pair, Pair>},
+    {Fn::sub, pair<Sub, Pair, Pair>},
+    {Fn::mul, pair<Mul, Pair, Pair>},
+    {Fn::fma, pair<Fma, Pair, Pair, Pair>},
+};
+constexpr Entry entries[] = {
+    {Fn::add, two<Add>},      {Fn::sub, two<Sub>},       {Fn::mul, two<Mul>},
+    {Fn::div, two<Div>},      {Fn::mad, three<Fma>},     {Fn::fma, three<Fma>},
+    {Fn::sqrt, one<Sqrt>},    {Fn::rcp, one<Rcp>},       {Fn::abs, one<Abs>},
+    {Fn::neg, one<Neg>},      {Fn::min, minMax<Min>},    {Fn::max, minMax<Max>},
+    {Fn::sin, costly<Sine>},  {Fn::cos, costly<Cosine>}, {Fn::copysign, two<CopySign>},
+    {Fn::ex2, costly<Exp2>},  {Fn::lg2, costly<Log2>},   {Fn::rsqrt, reciprocalSqrt},
+    {Fn::tanh, costly<Tanh>},
+};
+
 } // namespace
 
 Handler findFloat(const Compute &request) {
-  if (request.type == Type::f32x2) {
-    if (request.round != uint8_t(Round::nearestEven) || request.flush)
-      return nullptr;
-    switch (request.fn) {
-    case Fn::add:
-      return Map<Both<Add>, uint64_t, uint64_t, uint64_t>::handler;
-    case Fn::sub:
-      return Map<Both<Sub>, uint64_t, uint64_t, uint64_t>::handler;
-    case Fn::mul:
-      return Map<Both<Mul>, uint64_t, uint64_t, uint64_t>::handler;
-    case Fn::fma:
-      return Map<Both<Fma>, uint64_t, uint64_t, uint64_t, uint64_t>::handler;
-    default:
-      return nullptr;
-    }
-  }
-  if (request.type != Type::f32 && request.type != Type::f64)
-    return nullptr;
-  switch (request.fn) {
-  case Fn::add:
-    return two<Add>(request);
-  case Fn::sub:
-    return two<Sub>(request);
-  case Fn::mul:
-    return two<Mul>(request);
-  case Fn::div:
-    return two<Div>(request);
-  case Fn::mad:
-  case Fn::fma:
-    return three<Fma>(request);
-  case Fn::sqrt:
-    return one<Sqrt>(request);
-  case Fn::rcp:
-    return one<Rcp>(request);
-  case Fn::abs:
-    return one<Abs>(request);
-  case Fn::neg:
-    return one<Neg>(request);
-  case Fn::min:
-    return minMax<Min>(request);
-  case Fn::max:
-    return minMax<Max>(request);
-  case Fn::copysign:
-    return two<CopySign>(request);
-  case Fn::rsqrt:
-    if (request.type == Type::f64)
-      return MapActive<RSqrt, double, double>::handler;
-    return costly<RSqrt>(request);
-  case Fn::sin:
-    return costly<Sine>(request);
-  case Fn::cos:
-    return costly<Cosine>(request);
-  case Fn::ex2:
-    return costly<Exp2>(request);
-  case Fn::lg2:
-    return costly<Log2>(request);
-  case Fn::tanh:
-    return costly<Tanh>(request);
-  default:
-    return nullptr;
-  }
+  if (request.type == Type::f32x2)
+    return findIn(pairs, request);
+  bool known = request.type == Type::f32 || request.type == Type::f64;
+  return known ? findIn(entries, request) : nullptr;
 }
 
 } // namespace gantry::ptx::GANTRY_PTX_LANES

@@ -14,73 +14,25 @@ using Wider = std::conditional_t<
     std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>,
                        std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>>>;
 
-struct Add {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T(a + b);
-  }
+int32_t saturated(int64_t value) {
+  return int32_t(value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : value);
+}
+
+struct Add : decltype([]<class T>(T a, T b) { return T(a + b); }) {};
+struct Sub : decltype([]<class T>(T a, T b) { return T(a - b); }) {};
+struct Mul : decltype([]<class T>(T a, T b) { return T(Wider<T>(a) * b); }) {};
+struct MulHi : decltype([]<class T>(T a, T b) { return T((Wider<T>(a) * b) >> (sizeof(T) * 8)); }) {
 };
-struct Sub {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T(a - b);
-  }
-};
-struct Mul {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T(Wider<T>(a) * b);
-  }
-};
-struct MulHi {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T((Wider<T>(a) * b) >> (sizeof(T) * 8));
-  }
-};
-struct MulWide {
-  template <class T>
-  auto operator()(T a, T b) const {
-    return Wider<T>(a) * b;
-  }
-};
-struct Mad {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return T(Mul()(a, b) + c);
-  }
-};
-struct MadHi {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return T(MulHi()(a, b) + c);
-  }
-};
-struct MadHiSaturate {
-  int32_t operator()(int32_t a, int32_t b, int32_t c) const {
-    int64_t sum = int64_t(MulHi()(a, b)) + c;
-    return int32_t(sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum);
-  }
-};
-struct MadWide {
-  template <class T>
-  auto operator()(T a, T b, Wider<T> c) const {
-    return Wider<T>(a) * b + c;
-  }
-};
-struct AddSaturate {
-  int32_t operator()(int32_t a, int32_t b) const {
-    int64_t sum = int64_t(a) + b;
-    return int32_t(sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum);
-  }
-};
-struct SubSaturate {
-  int32_t operator()(int32_t a, int32_t b) const {
-    int64_t sum = int64_t(a) - b;
-    return int32_t(sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum);
-  }
-};
-struct Div {
+struct MulWide : decltype([]<class T>(T a, T b) { return Wider<T>(a) * b; }) {};
+struct Mad : decltype([]<class T>(T a, T b, T c) { return T(Mul()(a, b) + c); }) {};
+struct MadHi : decltype([]<class T>(T a, T b, T c) { return T(MulHi()(a, b) + c); }) {};
+struct MadWide : decltype([]<class T>(T a, T b, Wider<T> c) { return Wider<T>(a) * b + c; }) {};
+struct AddSaturate : decltype([](int32_t a, int32_t b) { return saturated(int64_t(a) + b); }) {};
+struct SubSaturate : decltype([](int32_t a, int32_t b) { return saturated(int64_t(a) - b); }) {};
+struct MadHiSaturate : decltype([](int32_t a, int32_t b, int32_t c) {
+  return saturated(int64_t(MulHi()(a, b)) + c);
+}) {};
+struct Div : Costly {
   template <class T>
   T operator()(T a, T b) const {
     if (b == 0)
@@ -90,7 +42,7 @@ struct Div {
     return T(a / b);
   }
 };
-struct Rem {
+struct Rem : Costly {
   template <class T>
   T operator()(T a, T b) const {
     if (b == 0)
@@ -100,94 +52,30 @@ struct Rem {
     return T(a % b);
   }
 };
-struct Min {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a < b ? a : b;
-  }
-};
-struct Max {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a < b ? b : a;
-  }
-};
-struct MinRelu {
-  template <class T>
-  T operator()(T a, T b) const {
-    return Max()(Min()(a, b), T(0));
-  }
-};
-struct MaxRelu {
-  template <class T>
-  T operator()(T a, T b) const {
-    return Max()(Max()(a, b), T(0));
-  }
-};
-struct Abs {
-  template <class T>
-  T operator()(T a) const {
-    return a < 0 ? T(0 - a) : a;
-  }
-};
-struct Neg {
-  template <class T>
-  T operator()(T a) const {
-    return T(0 - a);
-  }
-};
-struct Sad {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    using U = std::make_unsigned_t<T>;
-    return T(U(c) + (a < b ? U(b) - U(a) : U(a) - U(b)));
-  }
-};
-struct And {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a & b;
-  }
-};
-struct Or {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a | b;
-  }
-};
-struct Xor {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a ^ b;
-  }
-};
-struct Not {
-  template <class T>
-  T operator()(T a) const {
-    return T(~a);
-  }
-};
-struct CNot {
-  template <class T>
-  T operator()(T a) const {
-    return a == 0;
-  }
-};
-struct Shl {
-  template <class T>
-  T operator()(T a, uint32_t b) const {
-    return b >= sizeof(T) * 8 ? T(0) : T(a << (b & (sizeof(T) * 8 - 1)));
-  }
-};
-struct Shr {
-  template <class T>
-  T operator()(T a, uint32_t b) const {
-    constexpr uint32_t most = sizeof(T) * 8 - 1;
-    if (std::is_signed_v<T>)
-      return T(a >> (b > most ? most : b));
-    return b > most ? T(0) : T(a >> (b & most));
-  }
-};
+struct Min : decltype([]<class T>(T a, T b) { return a < b ? a : b; }) {};
+struct Max : decltype([]<class T>(T a, T b) { return a < b ? b : a; }) {};
+struct MinRelu : decltype([]<class T>(T a, T b) { return Max()(Min()(a, b), T(0)); }) {};
+struct MaxRelu : decltype([]<class T>(T a, T b) { return Max()(Max()(a, b), T(0)); }) {};
+struct Abs : decltype([]<class T>(T a) { return a < 0 ? T(0 - a) : a; }) {};
+struct Neg : decltype([]<class T>(T a) { return T(0 - a); }) {};
+struct Sad : decltype([]<class T>(T a, T b, T c) {
+  using U = std::make_unsigned_t<T>;
+  return T(U(c) + (a < b ? U(b) - U(a) : U(a) - U(b)));
+}) {};
+struct And : decltype([]<class T>(T a, T b) { return T(a & b); }) {};
+struct Or : decltype([]<class T>(T a, T b) { return T(a | b); }) {};
+struct Xor : decltype([]<class T>(T a, T b) { return T(a ^ b); }) {};
+struct Not : decltype([]<class T>(T a) { return T(~a); }) {};
+struct CNot : decltype([]<class T>(T a) { return T(a == 0); }) {};
+struct Shl : decltype([]<class T>(T a, uint32_t b) {
+  return b >= sizeof(T) * 8 ? T(0) : T(a << (b & (sizeof(T) * 8 - 1)));
+}) {};
+struct Shr : decltype([]<class T>(T a, uint32_t b) {
+  constexpr uint32_t most = sizeof(T) * 8 - 1;
+  if (std::is_signed_v<T>)
+    return T(a >> (b > most ? most : b));
+  return b > most ? T(0) : T(a >> (b & most));
+}) {};
 /// The table is the constant: bit 4a + 2b + c.
 struct Lop3 : TakesOp {
   uint32_t operator()(const Op &op, uint32_t a, uint32_t b, uint32_t c) const {
@@ -238,47 +126,32 @@ unsigned leadingZeros(T value) {
   return value ? unsigned(sizeof(T) == 8 ? __builtin_clzll(value) : __builtin_clz(uint32_t(value)))
                : unsigned(sizeof(T) * 8);
 }
-struct BitFind {
-  template <class T>
-  uint32_t operator()(T a) const {
-    using U = std::make_unsigned_t<T>;
-    U value = a < 0 ? U(~a) : U(a);
-    return value ? uint32_t(sizeof(T) * 8 - 1) - leadingZeros(value) : ~0u;
-  }
-};
-struct BitFindShift {
-  template <class T>
-  uint32_t operator()(T a) const {
-    using U = std::make_unsigned_t<T>;
-    U value = a < 0 ? U(~a) : U(a);
-    return value ? leadingZeros(value) : ~0u;
-  }
-};
-struct Reverse {
-  template <class T>
-  T operator()(T a) const {
-    T made = 0;
-    for (unsigned i = 0; i < sizeof(T) * 8; ++i)
-      made |= T((a >> i) & 1) << (sizeof(T) * 8 - 1 - i);
-    return made;
-  }
-};
-struct LeadingZeros {
-  template <class T>
-  uint32_t operator()(T a) const {
-    return leadingZeros(a);
-  }
-};
-struct PopulationCount {
-  template <class T>
-  uint32_t operator()(T a) const {
-    uint64_t value = a;
-    value -= (value >> 1) & 0x5555555555555555u;
-    value = (value & 0x3333333333333333u) + ((value >> 2) & 0x3333333333333333u);
-    value = (value + (value >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return uint32_t((value * 0x0101010101010101u) >> 56);
-  }
-};
+/// The bits below the highest that differs from the sign.
+template <class T>
+std::make_unsigned_t<T> withoutSign(T value) {
+  return std::make_unsigned_t<T>(value < 0 ? ~value : value);
+}
+struct BitFind : decltype([]<class T>(T a) {
+  auto value = withoutSign(a);
+  return value ? uint32_t(sizeof(T) * 8 - 1) - leadingZeros(value) : ~0u;
+}) {};
+struct BitFindShift : decltype([]<class T>(T a) {
+  auto value = withoutSign(a);
+  return value ? leadingZeros(value) : ~0u;
+}) {};
+struct Reverse : decltype([]<class T>(T a) {
+  T made = 0;
+  for (unsigned i = 0; i < sizeof(T) * 8; ++i)
+    made |= T((a >> i) & 1) << (sizeof(T) * 8 - 1 - i);
+  return made;
+}) {};
+struct LeadingZeros : decltype([](auto a) { return leadingZeros(a); }) {};
+struct PopulationCount : decltype([](uint64_t value) {
+  value -= (value >> 1) & 0x5555555555555555u;
+  value = (value & 0x3333333333333333u) + ((value >> 2) & 0x3333333333333333u);
+  value = (value + (value >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return uint32_t((value * 0x0101010101010101u) >> 56);
+}) {};
 /// The constant is the mode: 0 default, f4e, b4e, rc8, ecl, ecr, rc16.
 struct Permute : TakesOp {
   uint32_t operator()(const Op &op, uint32_t a, uint32_t b, uint32_t c) const {
@@ -408,216 +281,156 @@ void carryHandler(char *registers, uint32_t mask, const Op &op) {
     writePredicate(registers, mask, op.dst2, out);
 }
 
-template <class F, class T>
-Handler one() {
-  return Map<F, T, T>::handler;
-}
-template <class F, class T>
-Handler two() {
-  return Map<F, T, T, T>::handler;
-}
-template <class F, class T>
-Handler three() {
-  return Map<F, T, T, T, T>::handler;
-}
+using W = uint32_t;
 
-#define BY_INTEGER(T, EXPRESSION)                                                                  \
-  switch (type) {                                                                                  \
-    CASE_OF(Type::u16, uint16_t, T, EXPRESSION)                                                    \
-    CASE_OF(Type::s16, int16_t, T, EXPRESSION)                                                     \
-    CASE_OF(Type::u32, uint32_t, T, EXPRESSION)                                                    \
-    CASE_OF(Type::s32, int32_t, T, EXPRESSION)                                                     \
-    CASE_OF(Type::u64, uint64_t, T, EXPRESSION)                                                    \
-    CASE_OF(Type::s64, int64_t, T, EXPRESSION)                                                     \
-  default:                                                                                         \
-    return nullptr;                                                                                \
+/// By size and sign.
+template <class F, class... Operands>
+Handler words(const Compute &request) {
+  switch (request.type) {
+  case Type::u32:
+    return Map<F, Actual<uint32_t, Operands>...>::handler;
+  case Type::s32:
+    return Map<F, Actual<int32_t, Operands>...>::handler;
+  case Type::u64:
+    return Map<F, Actual<uint64_t, Operands>...>::handler;
+  case Type::s64:
+    return Map<F, Actual<int64_t, Operands>...>::handler;
+  default:
+    return nullptr;
   }
-#define BY_WIDE(T, EXPRESSION)                                                                     \
-  switch (type) {                                                                                  \
-    CASE_OF(Type::u32, uint32_t, T, EXPRESSION)                                                    \
-    CASE_OF(Type::s32, int32_t, T, EXPRESSION)                                                     \
-    CASE_OF(Type::u64, uint64_t, T, EXPRESSION)                                                    \
-    CASE_OF(Type::s64, int64_t, T, EXPRESSION)                                                     \
-  default:                                                                                         \
-    return nullptr;                                                                                \
-  }
-#define BY_SIZE(T, EXPRESSION)                                                                     \
-  switch (typeBits(type)) {                                                                        \
-    CASE_OF(16, uint16_t, T, EXPRESSION)                                                           \
-    CASE_OF(32, uint32_t, T, EXPRESSION)                                                           \
-    CASE_OF(64, uint64_t, T, EXPRESSION)                                                           \
-  default:                                                                                         \
-    return nullptr;                                                                                \
-  }
-
+}
+/// The same with numbers of 16 bits.
+template <class F, class... Operands>
+Handler integers(const Compute &request) {
+  return request.type == Type::u16   ? Map<F, Actual<uint16_t, Operands>...>::handler
+         : request.type == Type::s16 ? Map<F, Actual<int16_t, Operands>...>::handler
+                                     : words<F, Operands...>(request);
+}
 template <class F>
-Handler packed(Type type) {
-  if (type == Type::u16x2)
-    return two<Both<uint16_t, F>, uint32_t>();
-  return two<Both<int16_t, F>, uint32_t>();
+Handler one(const Compute &request) {
+  return integers<F, Own, Own>(request);
 }
+template <class F>
+Handler two(const Compute &request) {
+  return integers<F, Own, Own, Own>(request);
+}
+template <class F>
+Handler three(const Compute &request) {
+  return integers<F, Own, Own, Own, Own>(request);
+}
+
+/// F, or where the modifier is given what only s32 has.
+template <bool Compute::*modifier, class F, class OfS32, class... Operands>
+Handler modified(const Compute &request) {
+  if (!(request.*modifier))
+    return integers<F, Operands...>(request);
+  return request.type == Type::s32 ? Map<OfS32, Actual<int32_t, Operands>...>::handler : nullptr;
+}
+
+/// Of two pairs.
+template <class F>
+Handler pairs(const Compute &request) {
+  return request.type == Type::u16x2   ? Map<Both<uint16_t, F>, W, W, W>::handler
+         : request.type == Type::s16x2 ? Map<Both<int16_t, F>, W, W, W>::handler
+                                       : nullptr;
+}
+
+Handler add(const Compute &request) {
+  Handler pair = pairs<Add>(request);
+  return pair ? pair : modified<&Compute::saturate, Add, AddSaturate, Own, Own, Own>(request);
+}
+
+template <class F, class Relu>
+Handler minMax(const Compute &request) {
+  Handler pair = request.relu ? pairs<Relu>(request) : pairs<F>(request);
+  return pair ? pair : modified<&Compute::relu, F, Relu, Own, Own, Own>(request);
+}
+
+/// Among the types of a handler whose factors are of `from`: one twice as wide.
+struct Twice {};
+template <class T, class S>
+using Widened = std::conditional_t<std::is_same_v<S, Twice>, Wider<T>, T>;
+
+template <class F, class... Operands>
+Handler wide(const Compute &request) {
+  switch (request.from) {
+  case Type::u16:
+    return Map<F, Widened<uint16_t, Operands>...>::handler;
+  case Type::s16:
+    return Map<F, Widened<int16_t, Operands>...>::handler;
+  case Type::u32:
+    return Map<F, Widened<uint32_t, Operands>...>::handler;
+  case Type::s32:
+    return Map<F, Widened<int32_t, Operands>...>::handler;
+  default:
+    return nullptr;
+  }
+}
+
+/// The sign counts where the type has one.
+Handler shiftRight(const Compute &request) {
+  return isSigned(request.type) ? integers<Shr, Own, Own, uint32_t>(request)
+                                : bits<Shr, Own, Own, uint32_t>(request);
+}
+
+template <template <bool isSigned> class F>
+Handler signedOrNot(const Compute &request) {
+  return request.type == Type::s32 ? Map<F<true>, W, W, W>::handler
+                                   : Map<F<false>, W, W, W>::handler;
+}
+
+template <bool subtract>
+Handler carry(const Compute &request) {
+  return bySize(request.type, []<class T>(T) -> Handler { return carryHandler<T, subtract>; });
+}
+
+constexpr Entry entries[] = {
+    {Fn::add, add},
+    {Fn::sub, modified<&Compute::saturate, Sub, SubSaturate, Own, Own, Own>},
+    {Fn::mul, two<Mul>},
+    {Fn::mulHi, two<MulHi>},
+    {Fn::mulWide, wide<MulWide, Twice, Own, Own>},
+    {Fn::mad, three<Mad>},
+    {Fn::madHi, modified<&Compute::saturate, MadHi, MadHiSaturate, Own, Own, Own, Own>},
+    {Fn::madWide, wide<MadWide, Twice, Own, Own, Twice>},
+    {Fn::div, two<Div>},
+    {Fn::rem, two<Rem>},
+    {Fn::min, minMax<Min, MinRelu>},
+    {Fn::max, minMax<Max, MaxRelu>},
+    {Fn::abs, one<Abs>},
+    {Fn::neg, one<Neg>},
+    {Fn::sad, three<Sad>},
+    // Bits.
+    {Fn::land, bits<And, Own, Own, Own>},
+    {Fn::lor, bits<Or, Own, Own, Own>},
+    {Fn::lxor, bits<Xor, Own, Own, Own>},
+    {Fn::lnot, bits<Not, Own, Own>},
+    {Fn::cnot, bits<CNot, Own, Own>},
+    {Fn::shl, bits<Shl, Own, Own, W>},
+    {Fn::shr, shiftRight},
+    {Fn::bfe, words<BitFieldExtract, Own, Own, W, W>},
+    {Fn::bfi, bits<BitFieldInsert, Own, Own, Own, W, W>},
+    {Fn::bfind, words<BitFind, W, Own>},
+    {Fn::bfindShift, words<BitFindShift, W, Own>},
+    {Fn::brev, bits<Reverse, Own, Own>},
+    {Fn::clz, bits<LeadingZeros, W, Own>},
+    {Fn::popc, bits<PopulationCount, W, Own>},
+    {Fn::addCarry, carry<false>},
+    {Fn::subBorrow, carry<true>},
+    // Whole words.
+    {Fn::lop3, always<Map<Lop3, W, W, W, W>::handler>},
+    {Fn::prmt, always<Map<Permute, W, W, W, W>::handler>},
+    {Fn::funnelLeft, always<Map<FunnelLeft, W, W, W, W>::handler>},
+    {Fn::funnelRight, always<Map<FunnelRight, W, W, W, W>::handler>},
+    {Fn::dp4a, always<Map<DotProduct4, W, W, W, W>::handler>},
+    {Fn::dp2a, always<Map<DotProduct2, W, W, W, W>::handler>},
+    {Fn::szext, signedOrNot<ExtendFrom>},
+    {Fn::bmsk, always<Map<BitMask, W, W, W>::handler>},
+    {Fn::mul24, signedOrNot<Mul24>},
+};
 
 } // namespace
 
-namespace {
-
-template <class Function>
-Handler findWide(Type from) {
-  switch (from) {
-  case Type::u16:
-    return Map<Function, uint32_t, uint16_t, uint16_t>::handler;
-  case Type::s16:
-    return Map<Function, int32_t, int16_t, int16_t>::handler;
-  case Type::u32:
-    return Map<Function, uint64_t, uint32_t, uint32_t>::handler;
-  case Type::s32:
-    return Map<Function, int64_t, int32_t, int32_t>::handler;
-  default:
-    return nullptr;
-  }
-}
-
-Handler findWideSum(Type from) {
-  switch (from) {
-  case Type::u16:
-    return Map<MadWide, uint32_t, uint16_t, uint16_t, uint32_t>::handler;
-  case Type::s16:
-    return Map<MadWide, int32_t, int16_t, int16_t, int32_t>::handler;
-  case Type::u32:
-    return Map<MadWide, uint64_t, uint32_t, uint32_t, uint64_t>::handler;
-  case Type::s32:
-    return Map<MadWide, int64_t, int32_t, int32_t, int64_t>::handler;
-  default:
-    return nullptr;
-  }
-}
-
-/// Of whole words of 32 bits.
-Handler findWords(const Compute &request) {
-  const Type type = request.type;
-  switch (request.fn) {
-  case Fn::prmt:
-    return three<Permute, uint32_t>();
-  case Fn::funnelLeft:
-    return three<FunnelLeft, uint32_t>();
-  case Fn::funnelRight:
-    return three<FunnelRight, uint32_t>();
-  case Fn::dp4a:
-    return three<DotProduct4, uint32_t>();
-  case Fn::dp2a:
-    return three<DotProduct2, uint32_t>();
-  case Fn::szext:
-    return type == Type::s32 ? two<ExtendFrom<true>, uint32_t>()
-                             : two<ExtendFrom<false>, uint32_t>();
-  case Fn::bmsk:
-    return two<BitMask, uint32_t>();
-  case Fn::mul24:
-    return type == Type::s32 ? two<Mul24<true>, uint32_t>() : two<Mul24<false>, uint32_t>();
-  default:
-    return nullptr;
-  }
-}
-
-/// Where the sign of a number does not count, or what a number is made of.
-Handler findBits(const Compute &request) {
-  const Type type = request.type;
-  switch (request.fn) {
-  case Fn::land:
-    BY_SIZE(T, (two<And, T>()))
-  case Fn::lor:
-    BY_SIZE(T, (two<Or, T>()))
-  case Fn::lxor:
-    BY_SIZE(T, (two<Xor, T>()))
-  case Fn::lnot:
-    BY_SIZE(T, (one<Not, T>()))
-  case Fn::cnot:
-    BY_SIZE(T, (one<CNot, T>()))
-  case Fn::shl:
-    BY_SIZE(T, (Map<Shl, T, T, uint32_t>::handler))
-  case Fn::shr:
-    if (isSigned(type))
-      BY_INTEGER(T, (Map<Shr, T, T, uint32_t>::handler))
-    BY_SIZE(T, (Map<Shr, T, T, uint32_t>::handler))
-  case Fn::lop3:
-    return three<Lop3, uint32_t>();
-  case Fn::bfe:
-    BY_WIDE(T, (Map<BitFieldExtract, T, T, uint32_t, uint32_t>::handler))
-  case Fn::bfi:
-    BY_SIZE(T, (Map<BitFieldInsert, T, T, T, uint32_t, uint32_t>::handler))
-  case Fn::bfind:
-    BY_WIDE(T, (Map<BitFind, uint32_t, T>::handler))
-  case Fn::bfindShift:
-    BY_WIDE(T, (Map<BitFindShift, uint32_t, T>::handler))
-  case Fn::brev:
-    BY_SIZE(T, (one<Reverse, T>()))
-  case Fn::clz:
-    BY_SIZE(T, (Map<LeadingZeros, uint32_t, T>::handler))
-  case Fn::popc:
-    BY_SIZE(T, (Map<PopulationCount, uint32_t, T>::handler))
-  case Fn::addCarry:
-    BY_SIZE(T, (carryHandler<T, false>))
-  case Fn::subBorrow:
-    BY_SIZE(T, (carryHandler<T, true>))
-  default:
-    return findWords(request);
-  }
-}
-
-} // namespace
-
-Handler findInteger(const Compute &request) {
-  Type type = request.type;
-  bool isPacked = type == Type::u16x2 || type == Type::s16x2;
-  switch (request.fn) {
-  case Fn::add:
-    if (isPacked)
-      return packed<Add>(type);
-    if (request.saturate)
-      return type == Type::s32 ? two<AddSaturate, int32_t>() : nullptr;
-    BY_INTEGER(T, (two<Add, T>()))
-  case Fn::sub:
-    if (request.saturate)
-      return type == Type::s32 ? two<SubSaturate, int32_t>() : nullptr;
-    BY_INTEGER(T, (two<Sub, T>()))
-  case Fn::mul:
-    BY_INTEGER(T, (two<Mul, T>()))
-  case Fn::mulHi:
-    BY_INTEGER(T, (two<MulHi, T>()))
-  case Fn::mulWide:
-    return findWide<MulWide>(request.from);
-  case Fn::mad:
-    BY_INTEGER(T, (three<Mad, T>()))
-  case Fn::madHi:
-    if (request.saturate)
-      return type == Type::s32 ? three<MadHiSaturate, int32_t>() : nullptr;
-    BY_INTEGER(T, (three<MadHi, T>()))
-  case Fn::madWide:
-    return findWideSum(request.from);
-  case Fn::div:
-    BY_INTEGER(T, (MapActive<Div, T, T, T>::handler))
-  case Fn::rem:
-    BY_INTEGER(T, (MapActive<Rem, T, T, T>::handler))
-  case Fn::min:
-    if (isPacked)
-      return request.relu ? packed<MinRelu>(type) : packed<Min>(type);
-    if (request.relu)
-      return type == Type::s32 ? two<MinRelu, int32_t>() : nullptr;
-    BY_INTEGER(T, (two<Min, T>()))
-  case Fn::max:
-    if (isPacked)
-      return request.relu ? packed<MaxRelu>(type) : packed<Max>(type);
-    if (request.relu)
-      return type == Type::s32 ? two<MaxRelu, int32_t>() : nullptr;
-    BY_INTEGER(T, (two<Max, T>()))
-  case Fn::abs:
-    BY_INTEGER(T, (one<Abs, T>()))
-  case Fn::neg:
-    BY_INTEGER(T, (one<Neg, T>()))
-  case Fn::sad:
-    BY_INTEGER(T, (three<Sad, T>()))
-  default:
-    return findBits(request);
-  }
-}
+Handler findInteger(const Compute &request) { return findIn(entries, request); }
 
 } // namespace gantry::ptx::GANTRY_PTX_LANES

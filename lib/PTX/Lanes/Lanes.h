@@ -16,13 +16,6 @@
 #error "GANTRY_PTX_LANES names the instruction set that this file is compiled for"
 #endif
 
-/// A case of a switch over types: the expression, with T for the type of C++.
-#define CASE_OF(value, own, T, ...)                                                                \
-  case value: {                                                                                    \
-    using T = own;                                                                                 \
-    return __VA_ARGS__;                                                                            \
-  }
-
 namespace gantry::ptx::GANTRY_PTX_LANES {
 
 Handler findInteger(const Compute &request);
@@ -78,43 +71,81 @@ template <class T>
 
 /// Functions that are given the op first, for its constant.
 struct TakesOp {};
+/// Functions that cost too much to compute for lanes that do not run.
+struct Costly {};
 
 /// A handler: D = F(S…) for each lane.
 template <class F, class D, class... S>
 struct Map {
   template <size_t... I>
-  [[gnu::always_inline]] static void run(char *registers, uint32_t mask, const Op &op,
-                                         std::index_sequence<I...>) {
-    writeLanes<D>(registers, mask, op.dst, [&](unsigned lane) -> D {
-      if constexpr (std::is_base_of_v<TakesOp, F>)
-        return D(F()(op, source<S>(registers, op.src[I])[lane]...));
-      else
-        return D(F()(source<S>(registers, op.src[I])[lane]...));
-    });
+  [[gnu::always_inline]] static D at(unsigned lane, char *registers, const Op &op,
+                                     std::index_sequence<I...>) {
+    if constexpr (std::is_base_of_v<TakesOp, F>)
+      return D(F()(op, source<S>(registers, op.src[I])[lane]...));
+    else
+      return D(F()(source<S>(registers, op.src[I])[lane]...));
   }
   static void handler(char *registers, uint32_t mask, const Op &op) {
-    run(registers, mask, op, std::index_sequence_for<S...>());
+    std::index_sequence_for<S...> sources;
+    if constexpr (std::is_base_of_v<Costly, F>) {
+      D *to = reinterpret_cast<D *>(registers + op.dst);
+      for (; mask; mask &= mask - 1) {
+        unsigned lane = unsigned(__builtin_ctz(mask));
+        to[lane] = at(lane, registers, op, sources);
+      }
+    } else {
+      writeLanes<D>(registers, mask, op.dst,
+                    [&](unsigned lane) { return at(lane, registers, op, sources); });
+    }
   }
 };
 
-/// The same for functions that cost too much to compute for lanes that do not run.
-template <class F, class D, class... S>
-struct MapActive {
-  template <size_t... I>
-  static void run(char *registers, uint32_t mask, const Op &op, std::index_sequence<I...>) {
-    D *to = reinterpret_cast<D *>(registers + op.dst);
-    for (; mask; mask &= mask - 1) {
-      unsigned lane = unsigned(__builtin_ctz(mask));
-      if constexpr (std::is_base_of_v<TakesOp, F>)
-        to[lane] = D(F()(op, source<S>(registers, op.src[I])[lane]...));
-      else
-        to[lane] = D(F()(source<S>(registers, op.src[I])[lane]...));
-    }
-  }
-  static void handler(char *registers, uint32_t mask, const Op &op) {
-    run(registers, mask, op, std::index_sequence_for<S...>());
-  }
+/// What a function's handler is found by.
+struct Entry {
+  Fn fn;
+  Handler (*find)(const Compute &request);
 };
+
+template <size_t count>
+Handler findIn(const Entry (&entries)[count], const Compute &request) {
+  for (const Entry &entry : entries)
+    if (entry.fn == request.fn)
+      return entry.find(request);
+  return nullptr;
+}
+
+/// The same handler for all types.
+template <Handler handler>
+Handler always(const Compute &) {
+  return handler;
+}
+
+/// What `make` gives for a value of as many bits as `type` has.
+template <class Make>
+Handler bySize(Type type, Make make) {
+  switch (typeBits(type)) {
+  case 16:
+    return make(uint16_t());
+  case 32:
+    return make(uint32_t());
+  case 64:
+    return make(uint64_t());
+  default:
+    return nullptr;
+  }
+}
+
+/// Among the types of a handler's result and sources: that of the instruction.
+struct Own {};
+template <class T, class S>
+using Actual = std::conditional_t<std::is_same_v<S, Own>, T, S>;
+
+/// A function of bits, whatever the type makes of them.
+template <class F, class... Operands>
+Handler bits(const Compute &request) {
+  return bySize(request.type,
+                []<class T>(T) -> Handler { return Map<F, Actual<T, Operands>...>::handler; });
+}
 
 [[gnu::always_inline]] inline uint32_t &predicate(char *registers, uint32_t slot) {
   return *reinterpret_cast<uint32_t *>(registers + slot);

@@ -8,28 +8,10 @@ extern const ComputeTable GANTRY_PTX_TABLE;
 namespace gantry::ptx::GANTRY_PTX_LANES {
 
 static Handler find(const Compute &request) {
-  switch (request.fn) {
-  case Fn::setp:
-  case Fn::testp:
-  case Fn::set:
-  case Fn::select:
-  case Fn::slct:
-  case Fn::predicate:
-  case Fn::selectPredicate:
-  case Fn::move:
-  case Fn::pack:
-  case Fn::unpack:
-    return findCompare(request);
-  case Fn::convert:
-    return findConvert(request);
-  default:
-    break;
-  }
-  if (Handler handler = findFloat(request))
-    return handler;
-  if (Handler handler = findHalf(request))
-    return handler;
-  return findInteger(request);
+  for (auto *of : {findCompare, findConvert, findFloat, findHalf, findInteger})
+    if (Handler handler = of(request))
+      return handler;
+  return nullptr;
 }
 
 AddressSummary summarise(const uint64_t *addresses, uint32_t mask, uint64_t stride) {
