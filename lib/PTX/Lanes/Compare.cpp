@@ -6,91 +6,21 @@
 namespace gantry::ptx::GANTRY_PTX_LANES {
 namespace {
 
-struct Eq {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a == b;
-  }
-};
-struct Ne {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a < b || a > b;
-  }
-};
-struct Lt {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a < b;
-  }
-};
-struct Le {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a <= b;
-  }
-};
-struct Gt {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a > b;
-  }
-};
-struct Ge {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a >= b;
-  }
-};
+struct Eq : decltype([](auto a, auto b) { return a == b; }) {};
+struct Ne : decltype([](auto a, auto b) { return a < b || a > b; }) {};
+struct Lt : decltype([](auto a, auto b) { return a < b; }) {};
+struct Le : decltype([](auto a, auto b) { return a <= b; }) {};
+struct Gt : decltype([](auto a, auto b) { return a > b; }) {};
+struct Ge : decltype([](auto a, auto b) { return a >= b; }) {};
 // True as well when an operand is NaN.
-struct Equ {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return !(a < b || a > b);
-  }
-};
-struct Neu {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return !(a == b);
-  }
-};
-struct Ltu {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return !(a >= b);
-  }
-};
-struct Leu {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return !(a > b);
-  }
-};
-struct Gtu {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return !(a <= b);
-  }
-};
-struct Geu {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return !(a < b);
-  }
-};
-struct Num {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a == a && b == b;
-  }
-};
-struct Nan {
-  template <class T>
-  bool operator()(T a, T b) const {
-    return a != a || b != b;
-  }
-};
+struct Equ : decltype([](auto a, auto b) { return !(a < b || a > b); }) {};
+struct Neu : decltype([](auto a, auto b) { return !(a == b); }) {};
+struct Ltu : decltype([](auto a, auto b) { return !(a >= b); }) {};
+struct Leu : decltype([](auto a, auto b) { return !(a > b); }) {};
+struct Gtu : decltype([](auto a, auto b) { return !(a <= b); }) {};
+struct Geu : decltype([](auto a, auto b) { return !(a < b); }) {};
+struct Num : decltype([](auto a, auto b) { return a == a && b == b; }) {};
+struct Nan : decltype([](auto a, auto b) { return a != a || b != b; }) {};
 
 /// F of f16 or bf16, given as bits; of the upper half of a pair.
 template <class F, bool isBF16, bool upper>
@@ -112,42 +42,12 @@ struct Flushed {
 };
 
 // testp
-struct Finite {
-  template <class T>
-  bool operator()(T a) const {
-    return std::isfinite(a);
-  }
-};
-struct Infinite {
-  template <class T>
-  bool operator()(T a) const {
-    return std::isinf(a);
-  }
-};
-struct Normal {
-  template <class T>
-  bool operator()(T a) const {
-    return std::isnormal(a);
-  }
-};
-struct Number {
-  template <class T>
-  bool operator()(T a) const {
-    return a == a;
-  }
-};
-struct NotNumber {
-  template <class T>
-  bool operator()(T a) const {
-    return a != a;
-  }
-};
-struct Subnormal {
-  template <class T>
-  bool operator()(T a) const {
-    return std::fpclassify(a) == FP_SUBNORMAL;
-  }
-};
+struct Finite : decltype([](auto a) { return std::isfinite(a); }) {};
+struct Infinite : decltype([](auto a) { return std::isinf(a); }) {};
+struct Normal : decltype([](auto a) { return std::isnormal(a); }) {};
+struct Number : decltype([](auto a) { return a == a; }) {};
+struct NotNumber : decltype([](auto a) { return a != a; }) {};
+struct Subnormal : decltype([](auto a) { return std::fpclassify(a) == FP_SUBNORMAL; }) {};
 
 /// What .and, .or and .xor do with the comparison and src[2]; the low bits of the constant say
 /// which (0 none), 8 that src[2] is negated. dst2 gets the same of the opposite.
@@ -223,42 +123,15 @@ Handler typed(const Compute &request) {
 }
 
 Handler compare(const Compute &request) {
-  bool real =
-      typeKind(request.from) == TypeKind::real || typeKind(request.from) == TypeKind::packed;
-  if (!real && request.compare > Compare::ge)
-    return nullptr;
-  switch (request.compare) {
-  case Compare::eq:
-    return typed<Eq>(request);
-  case Compare::ne:
-    return typed<Ne>(request);
-  case Compare::lt:
-    return typed<Lt>(request);
-  case Compare::le:
-    return typed<Le>(request);
-  case Compare::gt:
-    return typed<Gt>(request);
-  case Compare::ge:
-    return typed<Ge>(request);
-  case Compare::equ:
-    return typed<Equ>(request);
-  case Compare::neu:
-    return typed<Neu>(request);
-  case Compare::ltu:
-    return typed<Ltu>(request);
-  case Compare::leu:
-    return typed<Leu>(request);
-  case Compare::gtu:
-    return typed<Gtu>(request);
-  case Compare::geu:
-    return typed<Geu>(request);
-  case Compare::num:
-    return typed<Num>(request);
-  case Compare::nan:
-    return typed<Nan>(request);
-  default:
-    return nullptr;
-  }
+  // In the order of Compare; from equ on they are of real numbers.
+  constexpr Handler (*comparisons[])(const Compute &) = {
+      typed<Eq>,  typed<Ne>,  typed<Lt>,  typed<Le>,  typed<Gt>,  typed<Ge>,  typed<Equ>,
+      typed<Neu>, typed<Ltu>, typed<Leu>, typed<Gtu>, typed<Geu>, typed<Num>, typed<Nan>};
+  TypeKind kind = typeKind(request.from);
+  bool real = kind == TypeKind::real || kind == TypeKind::packed;
+  return request.compare <= (real ? Compare::nan : Compare::ge)
+             ? comparisons[size_t(request.compare)](request)
+             : nullptr;
 }
 
 template <class T>
@@ -328,117 +201,74 @@ void selectPredicate(char *registers, uint32_t mask, const Op &op) {
   writePredicate(registers, mask, op.dst, (a & c) | (b & ~c));
 }
 
-struct Same {
-  template <class T>
-  T operator()(T a) const {
-    return a;
-  }
-};
-struct Pack2x16 {
-  uint32_t operator()(uint16_t a, uint16_t b) const { return uint32_t(b) << 16 | a; }
-};
-struct Pack2x32 {
-  uint64_t operator()(uint32_t a, uint32_t b) const { return uint64_t(b) << 32 | a; }
-};
-struct Pack4x16 {
-  uint64_t operator()(uint16_t a, uint16_t b, uint16_t c, uint16_t d) const {
-    return uint64_t(Pack2x16()(c, d)) << 32 | Pack2x16()(a, b);
-  }
-};
+struct Same : decltype([](auto a) { return a; }) {};
+struct Pack2x16 : decltype([](uint16_t a, uint16_t b) { return uint32_t(b) << 16 | a; }) {};
+struct Pack2x32 : decltype([](uint32_t a, uint32_t b) { return uint64_t(b) << 32 | a; }) {};
+struct Pack4x16 : decltype([](uint16_t a, uint16_t b, uint16_t c, uint16_t d) {
+  return uint64_t(Pack2x16()(c, d)) << 32 | Pack2x16()(a, b);
+}) {};
 /// One element of a word; the constant says how far to shift.
-template <class T>
 struct Extract : TakesOp {
   template <class S>
-  T operator()(const Op &op, S a) const {
-    return T(a >> op.constant);
+  S operator()(const Op &op, S a) const {
+    return S(a >> op.constant);
   }
 };
 
-Handler move(Type type) {
-  switch (typeBits(type)) {
-  case 16:
-    return Map<Same, uint16_t, uint16_t>::handler;
-  case 32:
-    return Map<Same, uint32_t, uint32_t>::handler;
-  case 64:
-    return Map<Same, uint64_t, uint64_t>::handler;
-  default:
-    return nullptr;
-  }
+Handler testNumber(const Compute &request) {
+  return request.from == Type::f32   ? test<float>(request.compare)
+         : request.from == Type::f64 ? test<double>(request.compare)
+                                     : nullptr;
 }
+
+Handler set(const Compute &request) {
+  if (request.from == Type::f16x2 || request.from == Type::bf16x2)
+    return chooseConstantPair;
+  return typeBits(request.type) == 16 ? chooseConstant<uint16_t> : chooseConstant<uint32_t>;
+}
+
+Handler chooseByPredicate(const Compute &request) {
+  return bySize(request.type, []<class T>(T) -> Handler { return select<T>; });
+}
+
+Handler chooseBySign(const Compute &request) {
+  return request.from == Type::s32   ? bits<Slct<int32_t>, Own, Own, Own, int32_t>(request)
+         : request.from == Type::f32 ? bits<Slct<float>, Own, Own, Own, float>(request)
+                                     : nullptr;
+}
+
+Handler pack(const Compute &request) {
+  unsigned whole = typeBits(request.type), part = typeBits(request.from);
+  return whole == 32 && part == 16   ? Map<Pack2x16, uint32_t, uint16_t, uint16_t>::handler
+         : whole == 64 && part == 32 ? Map<Pack2x32, uint64_t, uint32_t, uint32_t>::handler
+         : whole == 64 && part == 16
+             ? Map<Pack4x16, uint64_t, uint16_t, uint16_t, uint16_t, uint16_t>::handler
+             : nullptr;
+}
+
+Handler unpack(const Compute &request) {
+  unsigned whole = typeBits(request.from), part = typeBits(request.type);
+  return whole == 32 && part == 16   ? Map<Extract, uint16_t, uint32_t>::handler
+         : whole == 64 && part == 32 ? Map<Extract, uint32_t, uint64_t>::handler
+         : whole == 64 && part == 16 ? Map<Extract, uint16_t, uint64_t>::handler
+                                     : nullptr;
+}
+
+constexpr Entry entries[] = {
+    {Fn::setp, compare},
+    {Fn::testp, testNumber},
+    {Fn::set, set},
+    {Fn::select, chooseByPredicate},
+    {Fn::slct, chooseBySign},
+    {Fn::predicate, always<predicateLogic>},
+    {Fn::selectPredicate, always<selectPredicate>},
+    {Fn::move, bits<Same, Own, Own>},
+    {Fn::pack, pack},
+    {Fn::unpack, unpack},
+};
 
 } // namespace
 
-Handler findCompare(const Compute &request) {
-  switch (request.fn) {
-  case Fn::setp:
-    return compare(request);
-  case Fn::testp:
-    return request.from == Type::f32   ? test<float>(request.compare)
-           : request.from == Type::f64 ? test<double>(request.compare)
-                                       : nullptr;
-  case Fn::set:
-    if (request.from == Type::f16x2 || request.from == Type::bf16x2)
-      return chooseConstantPair;
-    return typeBits(request.type) == 16 ? chooseConstant<uint16_t> : chooseConstant<uint32_t>;
-  case Fn::select:
-    switch (typeBits(request.type)) {
-    case 16:
-      return select<uint16_t>;
-    case 32:
-      return select<uint32_t>;
-    case 64:
-      return select<uint64_t>;
-    default:
-      return nullptr;
-    }
-  case Fn::slct:
-    if (request.from == Type::s32) {
-      switch (typeBits(request.type)) {
-      case 16:
-        return Map<Slct<int32_t>, uint16_t, uint16_t, uint16_t, int32_t>::handler;
-      case 32:
-        return Map<Slct<int32_t>, uint32_t, uint32_t, uint32_t, int32_t>::handler;
-      case 64:
-        return Map<Slct<int32_t>, uint64_t, uint64_t, uint64_t, int32_t>::handler;
-      }
-    } else if (request.from == Type::f32) {
-      switch (typeBits(request.type)) {
-      case 16:
-        return Map<Slct<float>, uint16_t, uint16_t, uint16_t, float>::handler;
-      case 32:
-        return Map<Slct<float>, uint32_t, uint32_t, uint32_t, float>::handler;
-      case 64:
-        return Map<Slct<float>, uint64_t, uint64_t, uint64_t, float>::handler;
-      }
-    }
-    return nullptr;
-  case Fn::predicate:
-    return predicateLogic;
-  case Fn::selectPredicate:
-    return selectPredicate;
-  case Fn::move:
-    return move(request.type);
-  case Fn::pack:
-    if (typeBits(request.type) == 32 && typeBits(request.from) == 16)
-      return Map<Pack2x16, uint32_t, uint16_t, uint16_t>::handler;
-    if (typeBits(request.type) == 64 && typeBits(request.from) == 32)
-      return Map<Pack2x32, uint64_t, uint32_t, uint32_t>::handler;
-    if (typeBits(request.type) == 64 && typeBits(request.from) == 16)
-      return Map<Pack4x16, uint64_t, uint16_t, uint16_t, uint16_t, uint16_t>::handler;
-    return nullptr;
-  case Fn::unpack:
-    if (typeBits(request.from) == 32)
-      return typeBits(request.type) == 16 ? Map<Extract<uint16_t>, uint16_t, uint32_t>::handler
-                                          : nullptr;
-    if (typeBits(request.from) == 64)
-      return typeBits(request.type) == 32   ? Map<Extract<uint32_t>, uint32_t, uint64_t>::handler
-             : typeBits(request.type) == 16 ? Map<Extract<uint16_t>, uint16_t, uint64_t>::handler
-                                            : nullptr;
-    return nullptr;
-  default:
-    return nullptr;
-  }
-}
+Handler findCompare(const Compute &request) { return findIn(entries, request); }
 
 } // namespace gantry::ptx::GANTRY_PTX_LANES

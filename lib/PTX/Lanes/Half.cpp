@@ -18,17 +18,16 @@ struct BF16 {
   static constexpr uint16_t one = 0x3f80;
 };
 
-template <class H>
-struct Add {
-  uint16_t operator()(uint16_t a, uint16_t b) const { return H::narrow(H::widen(a) + H::widen(b)); }
-};
-template <class H>
-struct Sub {
-  uint16_t operator()(uint16_t a, uint16_t b) const { return H::narrow(H::widen(a) - H::widen(b)); }
-};
-template <class H>
-struct Mul {
-  uint16_t operator()(uint16_t a, uint16_t b) const { return H::narrow(H::widen(a) * H::widen(b)); }
+struct Plus : decltype([](float a, float b) { return a + b; }) {};
+struct Minus : decltype([](float a, float b) { return a - b; }) {};
+struct Times : decltype([](float a, float b) { return a * b; }) {};
+
+/// F in f32, rounded.
+template <class H, class F>
+struct InFloat {
+  uint16_t operator()(uint16_t a, uint16_t b) const {
+    return H::narrow(F()(H::widen(a), H::widen(b)));
+  }
 };
 template <class H>
 struct Fma {
@@ -118,57 +117,44 @@ struct Both {
 };
 
 template <class F, class... S>
-Handler shaped(bool pair) {
-  return pair ? Map<Both<F>, uint32_t, decltype(uint32_t(S()))...>::handler
-              : Map<F, uint16_t, S...>::handler;
+Handler shaped(const Compute &request) {
+  return typeKind(request.type) == TypeKind::packed
+             ? Map<Both<F>, uint32_t, decltype(uint32_t(S()))...>::handler
+             : Map<F, uint16_t, S...>::handler;
 }
 
 template <class H, class F, class... S>
-Handler modified(const Compute &request, bool pair) {
+Handler modified(const Compute &request) {
   if (request.relu)
-    return shaped<Relu<H, F>, S...>(pair);
+    return shaped<Relu<H, F>, S...>(request);
   if (request.saturate)
-    return shaped<Saturated<H, F>, S...>(pair);
-  return shaped<F, S...>(pair);
+    return shaped<Saturated<H, F>, S...>(request);
+  return shaped<F, S...>(request);
 }
 
+using U = uint16_t;
+
 template <class H, template <class> class F>
-Handler minMax(const Compute &request, bool pair) {
-  using U = uint16_t;
+Handler minMax(const Compute &request) {
   if (request.xorSign)
-    return request.nanWins ? shaped<XorSign<H, NanWins<H, F<H>>>, U, U>(pair)
-                           : shaped<XorSign<H, F<H>>, U, U>(pair);
-  return request.nanWins ? shaped<NanWins<H, F<H>>, U, U>(pair) : shaped<F<H>, U, U>(pair);
+    return request.nanWins ? shaped<XorSign<H, NanWins<H, F<H>>>, U, U>(request)
+                           : shaped<XorSign<H, F<H>>, U, U>(request);
+  return request.nanWins ? shaped<NanWins<H, F<H>>, U, U>(request) : shaped<F<H>, U, U>(request);
 }
 
 template <class H>
-Handler find(const Compute &request, bool pair) {
-  using U = uint16_t;
-  switch (request.fn) {
-  case Fn::add:
-    return modified<H, Add<H>, U, U>(request, pair);
-  case Fn::sub:
-    return modified<H, Sub<H>, U, U>(request, pair);
-  case Fn::mul:
-    return modified<H, Mul<H>, U, U>(request, pair);
-  case Fn::fma:
-    return modified<H, Fma<H>, U, U, U>(request, pair);
-  case Fn::abs:
-    return shaped<Abs<H>, U>(pair);
-  case Fn::neg:
-    return shaped<Neg<H>, U>(pair);
-  case Fn::min:
-    return minMax<H, Min>(request, pair);
-  case Fn::max:
-    return minMax<H, Max>(request, pair);
-  case Fn::ex2:
-    return shaped<Exp2<H>, U>(pair);
-  case Fn::tanh:
-    return shaped<Tanh<H>, U>(pair);
-  default:
-    return nullptr;
-  }
-}
+constexpr Entry entries[] = {
+    {Fn::add, modified<H, InFloat<H, Plus>, U, U>},
+    {Fn::sub, modified<H, InFloat<H, Minus>, U, U>},
+    {Fn::mul, modified<H, InFloat<H, Times>, U, U>},
+    {Fn::fma, modified<H, Fma<H>, U, U, U>},
+    {Fn::abs, shaped<Abs<H>, U>},
+    {Fn::neg, shaped<Neg<H>, U>},
+    {Fn::min, minMax<H, Min>},
+    {Fn::max, minMax<H, Max>},
+    {Fn::ex2, shaped<Exp2<H>, U>},
+    {Fn::tanh, shaped<Tanh<H>, U>},
+};
 
 } // namespace
 
@@ -177,13 +163,11 @@ Handler findHalf(const Compute &request) {
     return nullptr;
   switch (request.type) {
   case Type::f16:
-    return find<F16>(request, false);
   case Type::f16x2:
-    return find<F16>(request, true);
+    return findIn(entries<F16>, request);
   case Type::bf16:
-    return find<BF16>(request, false);
   case Type::bf16x2:
-    return find<BF16>(request, true);
+    return findIn(entries<BF16>, request);
   default:
     return nullptr;
   }
