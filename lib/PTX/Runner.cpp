@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <limits>
 
 using namespace gantry;
 using namespace gantry::ptx;
@@ -29,6 +28,29 @@ char *allocateAligned(size_t bytes) {
 void broadcast(char *registers, Slot slot, uint64_t value) {
   for (unsigned lane = 0; lane < warpSize; ++lane)
     std::memcpy(registers + slot.offset + lane * slot.bytes, &value, slot.bytes);
+}
+
+size_t axisOf(Special special, Special x) { return size_t(special) - size_t(x); }
+
+/// What the lanes of any warp have.
+std::optional<uint64_t> laneValue(Special special, unsigned lane) {
+  const uint32_t bit = 1u << lane;
+  switch (special) {
+  case Special::laneId:
+    return lane;
+  case Special::lanemaskEq:
+    return bit;
+  case Special::lanemaskLe:
+    return bit | (bit - 1);
+  case Special::lanemaskLt:
+    return bit - 1;
+  case Special::lanemaskGe:
+    return ~(bit - 1);
+  case Special::lanemaskGt:
+    return ~(bit | (bit - 1));
+  default:
+    return std::nullopt;
+  }
 }
 
 } // namespace
@@ -78,62 +100,37 @@ void Runner::setUpRegisters(char *registers) {
       value |= ~uint64_t(0) << (8 * use.width);
     broadcast(registers, use.slot, value);
   }
-  const Launch &launch = state.launch;
-  for (const KernelProgram::SpecialUse &use : program.specials) {
-    uint64_t value = 0;
-    switch (use.special) {
-    case Special::ntidX:
-      value = launch.block[0];
-      break;
-    case Special::ntidY:
-      value = launch.block[1];
-      break;
-    case Special::ntidZ:
-      value = launch.block[2];
-      break;
-    case Special::nctaidX:
-      value = launch.grid[0];
-      break;
-    case Special::nctaidY:
-      value = launch.grid[1];
-      break;
-    case Special::nctaidZ:
-      value = launch.grid[2];
-      break;
-    case Special::nwarpId:
-      value = warps.size();
-      break;
-    case Special::nsmId:
-    case Special::one:
-      value = 1;
-      break;
-    case Special::dynamicSharedSize:
-      value = launch.dynamicShared;
-      break;
-    case Special::totalSharedSize:
-      value = state.sharedBytes;
-      break;
-    case Special::laneId:
-    case Special::lanemaskEq:
-    case Special::lanemaskLe:
-    case Special::lanemaskLt:
-    case Special::lanemaskGe:
-    case Special::lanemaskGt:
-      for (unsigned lane = 0; lane < warpSize; ++lane) {
-        uint32_t bit = 1u << lane;
-        uint64_t each = use.special == Special::laneId       ? lane
-                        : use.special == Special::lanemaskEq ? bit
-                        : use.special == Special::lanemaskLt ? bit - 1
-                        : use.special == Special::lanemaskLe ? bit | (bit - 1)
-                        : use.special == Special::lanemaskGe ? uint32_t(0) - bit
-                                                             : ~(bit | (bit - 1));
-        std::memcpy(registers + use.slot.offset + lane * use.slot.bytes, &each, use.slot.bytes);
-      }
-      continue;
-    default:
-      continue;
-    }
-    broadcast(registers, use.slot, value);
+  for (const Program::SpecialUse &use : program.specials) {
+    if (auto value = launchValue(use.special))
+      broadcast(registers, use.slot, *value);
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      if (auto value = laneValue(use.special, lane))
+        std::memcpy(registers + use.slot.offset + lane * use.slot.bytes, &*value, use.slot.bytes);
+  }
+}
+
+/// What all threads of the launch have in a register that is not 0.
+std::optional<uint64_t> Runner::launchValue(Special special) const {
+  switch (special) {
+  case Special::ntidX:
+  case Special::ntidY:
+  case Special::ntidZ:
+    return state.launch.block[axisOf(special, Special::ntidX)];
+  case Special::nctaidX:
+  case Special::nctaidY:
+  case Special::nctaidZ:
+    return state.launch.grid[axisOf(special, Special::nctaidX)];
+  case Special::nwarpId:
+    return warps.size();
+  case Special::nsmId:
+  case Special::one:
+    return 1;
+  case Special::dynamicSharedSize:
+    return state.launch.dynamicShared;
+  case Special::totalSharedSize:
+    return state.sharedBytes;
+  default:
+    return std::nullopt;
   }
 }
 
@@ -170,7 +167,7 @@ void Runner::startWarp(Warp &warp) {
     case Special::tidX:
     case Special::tidY:
     case Special::tidZ: {
-      size_t axis = size_t(use.special) - size_t(Special::tidX);
+      size_t axis = axisOf(use.special, Special::tidX);
       const uint32_t *from = threadTable.data() + (axis * warps.size() + warp.index) * warpSize;
       if (use.slot.bytes == 4) {
         std::memcpy(at, from, sizeof(uint32_t) * warpSize);
@@ -188,7 +185,7 @@ void Runner::startWarp(Warp &warp) {
     case Special::ctaidX:
     case Special::ctaidY:
     case Special::ctaidZ:
-      broadcast(warp.registers, use.slot, blockAt[size_t(use.special) - size_t(Special::ctaidX)]);
+      broadcast(warp.registers, use.slot, blockAt[axisOf(use.special, Special::ctaidX)]);
       break;
     default:
       break;

@@ -17,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 namespace gantry::ptx {
@@ -144,6 +145,7 @@ private:
 
   // Runner.cpp
   void setUpRegisters(char *registers);
+  std::optional<uint64_t> launchValue(Special special) const;
   void startBlock(uint64_t block);
   uint32_t lanesOf(const Warp &warp) const;
   void startWarp(Warp &warp);
