@@ -316,181 +316,180 @@ uint32_t Runner::straightRun(uint32_t pc, uint32_t limit) const {
   return uint32_t(std::min<uint64_t>(std::min(program.straight[pc], limit - pc), uint64_t(steps)));
 }
 
+[[gnu::always_inline]] inline void Runner::runStraight(Warp &warp, const Group &group,
+                                                       uint32_t run) {
+  for (const Op *op = &program.ops[group.pc], *end = op + run; op != end; ++op)
+    op->compute(warp.registers, group.mask, *op);
+  RunCount &begin = runCounts[group.pc], &end = runCounts[group.pc + run];
+  uint64_t lanes = group.mask == allLanes ? warpSize : uint64_t(std::popcount(group.mask));
+  ++begin.warps;
+  begin.lanes += lanes;
+  --end.warps;
+  end.lanes -= lanes;
+  steps -= run;
+}
+
+/// Runs the warp until it has ended, waits for others, or has had its slice.
 void Runner::runWarp(Warp &warp) {
-  const Op *ops = program.ops.data();
-  int64_t slice = sliceSteps;
+  const int64_t sliceEnd = steps - sliceSteps;
   for (;;) {
     uint32_t ready = warp.live & ~warp.waiting & ~warp.blocked;
     bool forced = ready == 0;
     uint32_t candidates = forced ? warp.live & warp.waiting & ~warp.blocked : ready;
-    if (!candidates)
+    if (!candidates || (steps <= sliceEnd && !oneRegisterFile && !forced))
       return;
-    if (slice <= 0 && !oneRegisterFile && !forced)
+    Group group = furthestBack(warp, candidates);
+    warp.waiting &= ~group.mask;
+    if (!runGroup(warp, group, forced, sliceEnd))
       return;
-    auto [pc, limit, mask] = furthestBack(warp, candidates);
-    warp.waiting &= ~mask;
-    auto park = [&](uint32_t lanes, uint32_t at) { parkAt(warp, lanes, at); };
-
-    for (;;) {
-      if (uint32_t run = straightRun(pc, limit)) {
-        for (const Op *op = ops + pc, *end = op + run; op != end; ++op)
-          op->compute(warp.registers, mask, *op);
-        RunCount &begin = runCounts[pc], &end = runCounts[pc + run];
-        uint64_t lanes = mask == allLanes ? warpSize : uint64_t(std::popcount(mask));
-        ++begin.warps;
-        begin.lanes += lanes;
-        --end.warps;
-        end.lanes -= lanes;
-        steps -= run;
-        slice -= run;
-        forced = false;
-        pc += run;
-        if (pc >= limit) {
-          park(mask, pc);
-          goto reschedule;
-        }
-      }
-      const Op &op = ops[pc];
-      uint32_t exec = mask;
-      if (op.guard != noSlot) {
-        uint32_t guard = predicate(warp, op.guard);
-        exec &= op.guardNegated ? ~guard : guard;
-      }
-      RunCount &count = opCounts[pc];
-      ++count.warps;
-      count.lanes += exec == allLanes ? warpSize : uint64_t(std::popcount(exec));
-      --slice;
-      if (--steps < 0) [[unlikely]] {
-        fault(FaultKind::stepLimit, warp, op, firstLane(mask),
-              "more than " + std::to_string(state.launch.stepLimit) +
-                  " instructions of warps; does it end?");
-        spent = stopped = true;
-        return;
-      }
-      if (op.watched != noSlot && checkAll) [[unlikely]]
-        watchRegisters(warp, op, mask, exec);
-      uint32_t next = pc + 1;
-      bool jumped = false;
-      switch (op.kind) {
-      case OpKind::compute:
-        if (exec) [[likely]]
-          op.compute(warp.registers, exec, op);
-        break;
-      case OpKind::nop:
-        break;
-      case OpKind::branch:
-        ++counts.branches;
-        if (exec == mask) {
-          next = op.target;
-          jumped = true;
-        } else if (exec) {
-          ++counts.divergedBranches;
-          park(exec, op.target);
-          park(mask & ~exec, pc + 1);
-          goto reschedule;
-        }
-        break;
-      case OpKind::branchIndexed: {
-        const std::vector<uint32_t> &table = program.branchTables[op.detail];
-        const uint32_t *index = slot<uint32_t>(warp, op.src[0]);
-        ++counts.branches;
-        park(mask & ~exec, pc + 1);
-        for (unsigned lane : Lanes{exec}) {
-          if (index[lane] >= table.size()) {
-            fault(FaultKind::outOfBounds, warp, op, lane,
-                  "branch " + std::to_string(index[lane]) + " of a table of " +
-                      std::to_string(table.size()));
-            stopped = true;
-            return;
-          }
-          warp.pcs[lane] = table[index[lane]];
-        }
-        goto reschedule;
-      }
-      case OpKind::exit:
-        warp.live &= ~exec;
-        if (exec != mask)
-          break;
-        goto reschedule;
-      case OpKind::trap:
-        if (!exec)
-          break;
-        fault(FaultKind::trap, warp, op, firstLane(exec),
-              op.constant ? "an assertion failed" : "the kernel trapped");
-        stopped = true;
-        return;
-      case OpKind::load:
-        if (exec)
-          load(warp, op, exec);
-        break;
-      case OpKind::store:
-        if (exec)
-          store(warp, op, exec);
-        break;
-      case OpKind::atomic:
-        if (exec)
-          atomic(warp, op, exec);
-        break;
-      case OpKind::loadParameter:
-        if (exec)
-          loadParameter(warp, op, exec);
-        break;
-      case OpKind::copyAsync:
-        if (exec)
-          copyAsync(warp, op, exec);
-        break;
-      case OpKind::copyCommit:
-        commitCopies(warp, exec);
-        break;
-      case OpKind::copyWait:
-        finishCopies(warp, exec, op.constant);
-        break;
-      case OpKind::fence:
-        if (exec && op.constant)
-          fenceTick = tick + 1;
-        break;
-      case OpKind::clock:
-        clockValue += 16;
-        for (unsigned lane : Lanes{exec})
-          writeLane(warp, {op.dst, uint8_t(op.constant)}, lane, clockValue);
-        break;
-      case OpKind::activeMask:
-        for (unsigned lane : Lanes{exec})
-          slot<uint32_t>(warp, op.dst)[lane] = exec;
-        break;
-      case OpKind::memoryBarrier:
-        if (exec)
-          memoryBarrier(warp, op, exec);
-        break;
-      case OpKind::barrier:
-        if (!exec)
-          break;
-        if (barrier(warp, op, mask, exec, forced)) {
-          park(mask, pc);
-          goto reschedule;
-        }
-        park(mask, pc + 1);
-        goto reschedule;
-      default: {
-        if (!exec)
-          break;
-        if (executeWaiting(warp, op, mask, exec, forced)) {
-          park(mask, pc);
-          warp.waiting |= mask;
-          goto reschedule;
-        }
-      }
-      }
-      forced = false;
-      mask &= warp.live;
-      pc = next;
-      if (pc >= limit || (jumped && (warp.waiting || slice <= 0))) {
-        park(mask, pc);
-        goto reschedule;
-      }
-    }
-  reschedule:;
   }
+}
+
+/// Runs a group until its lanes part, wait, end or come to where others are. False: the launch is
+/// over. `forced`: who the first op waits for will not come.
+bool Runner::runGroup(Warp &warp, Group group, bool forced, int64_t sliceEnd) {
+  auto &[pc, limit, mask] = group;
+  for (;; forced = false) {
+    if (uint32_t run = straightRun(pc, limit)) {
+      runStraight(warp, group, run);
+      forced = false;
+      pc += run;
+      if (pc >= limit)
+        break;
+    }
+    const Op &op = program.ops[pc];
+    uint32_t exec = mask;
+    if (op.guard != noSlot) {
+      uint32_t guard = predicate(warp, op.guard);
+      exec &= op.guardNegated ? ~guard : guard;
+    }
+    RunCount &count = opCounts[pc];
+    ++count.warps;
+    count.lanes += exec == allLanes ? warpSize : uint64_t(std::popcount(exec));
+    if (--steps < 0) [[unlikely]] {
+      fault(FaultKind::stepLimit, warp, op, firstLane(mask),
+            "more than " + std::to_string(state.launch.stepLimit) +
+                " instructions of warps; does it end?");
+      spent = stopped = true;
+      return false;
+    }
+    if (op.watched != noSlot && checkAll) [[unlikely]]
+      watchRegisters(warp, op, mask, exec);
+    Next next = execute(warp, op, group, exec, forced);
+    if (next == Next::parked || next == Next::stop)
+      return next == Next::parked;
+    mask &= warp.live;
+    pc = next == Next::jump ? op.target : pc + 1;
+    if (pc >= limit || (next == Next::jump && (warp.waiting || steps <= sliceEnd)))
+      break;
+  }
+  parkAt(warp, mask, pc);
+  return true;
+}
+
+/// Ops that say where lanes go on, and the clock, which counts without lanes, too.
+[[gnu::always_inline]] inline Runner::Next
+Runner::execute(Warp &warp, const Op &op, const Group &group, uint32_t exec, bool forced) {
+  switch (op.kind) {
+  case OpKind::branch:
+    ++counts.branches;
+    if (exec == group.mask || !exec)
+      return exec ? Next::jump : Next::follow;
+    ++counts.divergedBranches;
+    parkAt(warp, exec, op.target);
+    parkAt(warp, group.mask & ~exec, group.pc + 1);
+    return Next::parked;
+  case OpKind::branchIndexed:
+    ++counts.branches;
+    parkAt(warp, group.mask & ~exec, group.pc + 1);
+    return branchIndexed(warp, op, exec);
+  case OpKind::exit:
+    warp.live &= ~exec;
+    return exec == group.mask ? Next::parked : Next::follow;
+  case OpKind::clock:
+    clockValue += 16;
+    for (unsigned lane : Lanes{exec})
+      writeLane(warp, {op.dst, uint8_t(op.constant)}, lane, clockValue);
+    return Next::follow;
+  default:
+    return exec ? executeOnLanes(warp, op, group, exec, forced) : Next::follow;
+  }
+}
+
+Runner::Next Runner::branchIndexed(Warp &warp, const Op &op, uint32_t exec) {
+  const std::vector<uint32_t> &table = program.branchTables[op.detail];
+  const uint32_t *index = slot<uint32_t>(warp, op.src[0]);
+  for (unsigned lane : Lanes{exec}) {
+    if (index[lane] >= table.size()) {
+      fault(FaultKind::outOfBounds, warp, op, lane,
+            "branch " + std::to_string(index[lane]) + " of a table of " +
+                std::to_string(table.size()));
+      stopped = true;
+      return Next::stop;
+    }
+    warp.pcs[lane] = table[index[lane]];
+  }
+  return Next::parked;
+}
+
+[[gnu::always_inline]] inline Runner::Next
+Runner::executeOnLanes(Warp &warp, const Op &op, const Group &group, uint32_t exec, bool forced) {
+  switch (op.kind) {
+  case OpKind::compute:
+    op.compute(warp.registers, exec, op);
+    break;
+  case OpKind::nop:
+    break;
+  case OpKind::load:
+    load(warp, op, exec);
+    break;
+  case OpKind::store:
+    store(warp, op, exec);
+    break;
+  case OpKind::atomic:
+    atomic(warp, op, exec);
+    break;
+  case OpKind::loadParameter:
+    loadParameter(warp, op, exec);
+    break;
+  case OpKind::copyAsync:
+    copyAsync(warp, op, exec);
+    break;
+  case OpKind::copyCommit:
+    commitCopies(warp, exec);
+    break;
+  case OpKind::copyWait:
+    finishCopies(warp, exec, op.constant);
+    break;
+  case OpKind::fence:
+    fenceTick = op.constant ? tick + 1 : fenceTick;
+    break;
+  case OpKind::activeMask:
+    for (unsigned lane : Lanes{exec})
+      slot<uint32_t>(warp, op.dst)[lane] = exec;
+    break;
+  case OpKind::memoryBarrier:
+    memoryBarrier(warp, op, exec);
+    break;
+  case OpKind::trap:
+    fault(FaultKind::trap, warp, op, firstLane(exec),
+          op.constant ? "an assertion failed" : "the kernel trapped");
+    stopped = true;
+    return Next::stop;
+  case OpKind::barrier:
+    if (barrier(warp, op, group.mask, exec, forced))
+      parkAt(warp, group.mask, group.pc);
+    else
+      parkAt(warp, group.mask, group.pc + 1);
+    return Next::parked;
+  default:
+    if (!executeWaiting(warp, op, group.mask, exec, forced))
+      break;
+    parkAt(warp, group.mask, group.pc);
+    warp.waiting |= group.mask;
+    return Next::parked;
+  }
+  return Next::follow;
 }
 
 /// Notes writes of registers that may be undefined, and reports reads of them.

@@ -157,7 +157,14 @@ private:
   static Group furthestBack(const Warp &warp, uint32_t candidates);
   static void parkAt(Warp &warp, uint32_t lanes, uint32_t pc);
   uint32_t straightRun(uint32_t pc, uint32_t limit) const;
+  /// Where a group goes on after an op; parked: its lanes are at places of their own.
+  enum class Next : uint8_t { follow, jump, parked, stop };
   void runWarp(Warp &warp);
+  bool runGroup(Warp &warp, Group group, bool forced, int64_t sliceEnd);
+  void runStraight(Warp &warp, const Group &group, uint32_t run);
+  Next execute(Warp &warp, const Op &op, const Group &group, uint32_t exec, bool forced);
+  Next executeOnLanes(Warp &warp, const Op &op, const Group &group, uint32_t exec, bool forced);
+  Next branchIndexed(Warp &warp, const Op &op, uint32_t exec);
   void watchRegisters(Warp &warp, const Op &op, uint32_t mask, uint32_t exec);
   bool executeWaiting(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, bool forced);
   void deadlock();
