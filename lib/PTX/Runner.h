@@ -112,6 +112,11 @@ private:
     uint64_t begin = 1, end = 0;
     bool writable = false;
     Shadow *shadow = nullptr;
+
+    /// Whether all bytes of an access are in it, and may be written if they are.
+    bool holds(const AddressSummary &all, unsigned bytes, bool write) const {
+      return all.low >= begin && all.high < end && end - all.high >= bytes && (writable || !write);
+    }
   };
   struct RunCount {
     uint64_t warps = 0, lanes = 0;
@@ -200,6 +205,8 @@ private:
   void learn(Pattern &pattern, const Access &access, uint32_t exec, Addresses &addresses);
   template <class Use>
   void bySpace(const Access &access, uint32_t exec, Addresses &addresses, Use use);
+  void refuse(FaultKind kind, Warp &warp, Touch &touch, Space space, uint32_t lanes);
+  void checkRegions(Warp &warp, Touch &touch, Space space, CachedRegion &region);
   uint32_t resolve(Warp &warp, const Op &op, const Access &access, Space space, uint32_t exec,
                    Addresses &addresses, bool write, bool read, uint64_t slot);
   void loadFrom(Warp &warp, const Op &op, const Access &access, Space space, uint32_t exec,
@@ -221,8 +228,7 @@ private:
   void checkSharedLane(Warp &warp, const Touch &touch, unsigned lane);
   void checkGlobal(Warp &warp, const Touch &touch, const CachedRegion &region);
   void checkGlobalLane(Warp &warp, const Touch &touch, const CachedRegion &region, unsigned lane);
-  void checkLocal(Warp &warp, const Op &op, uint32_t exec, const Addresses &offsets, unsigned bytes,
-                  bool write);
+  void checkLocal(Warp &warp, const Touch &touch);
   bool storesSame(Warp &warp, const Touch &touch, unsigned lane, Record other, const char *memory);
   void fault(FaultKind kind, Warp &warp, const Op &op, unsigned lane, std::string detail);
   std::string threadText(uint64_t linear) const;

@@ -354,19 +354,16 @@ void Runner::checkGlobalLane(Warp &warp, const Touch &touch, const CachedRegion 
   }
 }
 
-void Runner::checkLocal(Warp &warp, const Op &op, uint32_t exec, const Addresses &offsets,
-                        unsigned bytes, bool write) {
+void Runner::checkLocal(Warp &warp, const Touch &touch) {
   uint8_t *base = localWritten.data() + (oneRegisterFile ? 0 : warp.index * localStride);
-  for (unsigned lane : Lanes{exec}) {
-    uint8_t *at = base + lane * program.info.localBytes + offsets.at[lane];
-    if (write) {
-      std::memset(at, 1, bytes);
-    } else if (std::memchr(at, 0, bytes)) {
-      fault(FaultKind::uninitialisedLocal, warp, op, lane,
-            "read of " + addressText(offsets.at[lane], bytes, Space::local) +
+  for (unsigned lane : Lanes{touch.exec}) {
+    uint64_t offset = touch.addresses.at[lane];
+    uint8_t *at = base + lane * program.info.localBytes + offset;
+    if (!touch.write && std::memchr(at, 0, touch.bytes))
+      fault(FaultKind::uninitialisedLocal, warp, touch.op, lane,
+            "read of " + addressText(offset, touch.bytes, Space::local) +
                 ", which the thread has not written");
-      std::memset(at, 1, bytes);
-    }
+    std::memset(at, 1, touch.bytes); // once is enough
   }
 }
 

@@ -85,92 +85,84 @@ void Runner::learn(Pattern &pattern, const Access &access, uint32_t exec, Addres
   }
 }
 
+/// Reports what lanes may not do; they are no longer meant.
+void Runner::refuse(FaultKind kind, Warp &warp, Touch &touch, Space space, uint32_t lanes) {
+  const char *what = !touch.write ? "read of " : touch.read ? "atomic on " : "write of ";
+  for (unsigned lane : Lanes{lanes})
+    fault(kind, warp, touch.op, lane,
+          what + std::to_string(touch.bytes) + " bytes at " +
+              addressText(touch.addresses.at[lane], touch.bytes, space));
+  touch.exec &= ~lanes;
+}
+
+/// Refuses what is in no region, or in one that must not be written. `region` becomes the last that
+/// was found.
+void Runner::checkRegions(Warp &warp, Touch &touch, Space space, CachedRegion &region) {
+  const Region *regionOf[warpSize] = {};
+  for (unsigned lane : Lanes{touch.exec}) {
+    uint64_t at = touch.addresses.at[lane];
+    const Region *found = regionOf[lane] = state.image.memory().find(at);
+    if (!found || found->end() - at < touch.bytes)
+      refuse(FaultKind::outOfBounds, warp, touch, space, 1u << lane);
+    else if (touch.write && !found->writable)
+      refuse(FaultKind::readOnly, warp, touch, space, 1u << lane);
+  }
+  // Lanes may be in several regions: those of each are checked together.
+  for (uint32_t left = touch.exec; left;) {
+    const Region *found = regionOf[firstLane(left)];
+    Touch part = touch;
+    part.exec = lanesWhere(left, [&](unsigned lane) { return regionOf[lane] == found; });
+    left &= ~part.exec;
+    region = {found->begin, found->end(), found->writable, found->shadow.get()};
+    if (checkAll && space == Space::global)
+      checkGlobal(warp, part, region);
+  }
+}
+
 /// Checks the addresses and makes host addresses of them. Gives the lanes that may go on.
 uint32_t Runner::resolve(Warp &warp, const Op &op, const Access &access, Space space, uint32_t exec,
                          Addresses &addresses, bool write, bool read, uint64_t slotOfCache) {
-  unsigned bytes = unsigned(access.width) * access.count;
-  uint32_t good = exec;
-  auto drop = [&](unsigned lane, FaultKind kind) {
-    fault(kind, warp, op, lane,
-          std::string(write && !read  ? "write of "
-                      : read && write ? "atomic on "
-                                      : "read of ") +
-              std::to_string(bytes) + " bytes at " + addressText(addresses.at[lane], bytes, space));
-    good &= ~(1u << lane);
+  const unsigned bytes = unsigned(access.width) * access.count;
+  const bool isOfRegions = space == Space::global || space == Space::constant;
+  Touch touch{op, access, addresses, exec, bytes, write, read};
+  auto refuseWhere = [&](FaultKind kind, auto isBad) {
+    refuse(kind, warp, touch, space,
+           lanesWhere(touch.exec, [&](unsigned lane) { return isBad(addresses.at[lane]); }));
   };
   if (checkMemory && (addresses.summary.bits & (bytes - 1))) [[unlikely]]
-    for (unsigned lane : Lanes{good}) {
-      if (addresses.at[lane] & (bytes - 1))
-        drop(lane, FaultKind::misaligned);
-    }
-  if (space == Space::global || space == Space::constant) {
+    refuseWhere(FaultKind::misaligned, [&](uint64_t at) { return (at & (bytes - 1)) != 0; });
+  if (isOfRegions) {
     CachedRegion &region = regionCache[slotOfCache];
-    bool inside = addresses.summary.low >= region.begin && addresses.summary.high < region.end &&
-                  region.end - addresses.summary.high >= bytes && (region.writable || !write);
-    if (!inside && checkMemory) {
-      const Region *regionOf[warpSize] = {};
-      for (unsigned lane : Lanes{good}) {
-        uint64_t at = addresses.at[lane];
-        const Region *found = state.image.memory().find(at);
-        if (!found || found->end() - at < bytes) {
-          drop(lane, FaultKind::outOfBounds);
-          continue;
-        }
-        if (write && !found->writable) {
-          drop(lane, FaultKind::readOnly);
-          continue;
-        }
-        regionOf[lane] = found;
-      }
-      // Lanes may be in several regions: those of each are checked together.
-      for (uint32_t left = good; left;) {
-        const Region *found = regionOf[std::countr_zero(left)];
-        uint32_t lanes = 0;
-        for (uint32_t each = left; each; each &= each - 1)
-          lanes |= uint32_t(regionOf[std::countr_zero(each)] == found) << std::countr_zero(each);
-        left &= ~lanes;
-        region = {found->begin, found->end(), found->writable, found->shadow.get()};
-        if (!checkAll || space != Space::global)
-          continue;
-        Addresses part = addresses;
-        if (lanes != exec)
-          part.scatter();
-        checkGlobal(warp, {op, access, part, lanes, bytes, write, read}, region);
-      }
-    } else if (checkAll && space == Space::global) {
-      checkGlobal(warp, {op, access, addresses, good, bytes, write, read}, region);
-    }
-    if (good != exec)
-      addresses.scatter();
-    return good;
+    if (checkMemory && !region.holds(addresses.summary, bytes, write)) [[unlikely]]
+      checkRegions(warp, touch, space, region);
+    else if (checkAll && space == Space::global)
+      checkGlobal(warp, touch, region);
+  } else {
+    uint64_t size = space == Space::shared ? state.sharedBytes : program.info.localBytes;
+    auto isOutside = [&](uint64_t at) { return at >= size || size - at < bytes; };
+    if (isOutside(addresses.summary.high)) [[unlikely]]
+      refuseWhere(FaultKind::outOfBounds, isOutside);
   }
-  uint64_t size = space == Space::shared ? state.sharedBytes : program.info.localBytes;
-  if (addresses.summary.high >= size || size - addresses.summary.high < bytes) [[unlikely]] {
-    for (unsigned lane : Lanes{good}) {
-      if (addresses.at[lane] >= size || size - addresses.at[lane] < bytes)
-        drop(lane, FaultKind::outOfBounds);
-    }
-  }
-  if (good != exec)
+  if (touch.exec != exec)
     addresses.scatter();
-  if (!good)
-    return 0;
+  if (isOfRegions || !touch.exec)
+    return touch.exec;
   if (space == Space::shared) {
     if (checkAll)
-      checkShared(warp, {op, access, addresses, good, bytes, write, read});
+      checkShared(warp, touch);
     for (uint64_t &at : addresses.at)
       at += reinterpret_cast<uint64_t>(shared.get());
-    return good;
+    return touch.exec;
   }
   ++counts.localRequests;
   if (checkAll)
-    checkLocal(warp, op, good, addresses, bytes, write);
+    checkLocal(warp, touch);
   uint64_t base =
       reinterpret_cast<uint64_t>(local.data()) + (oneRegisterFile ? 0 : warp.index * localStride);
   for (unsigned lane = 0; lane < warpSize; ++lane)
     addresses.at[lane] += base + lane * program.info.localBytes;
   addresses.scatter();
-  return good;
+  return touch.exec;
 }
 
 void Runner::load(Warp &warp, const Op &op, uint32_t exec) {
