@@ -219,6 +219,12 @@ private:
                    unsigned bytes);
   void countShared(Counts::Shared &count, const Addresses &addresses, uint32_t exec,
                    unsigned bytes);
+  bool isUnordered(const Warp &warp, unsigned lane, Record other) const;
+  bool areUnordered(const Warp &warp, unsigned lane, Record reads) const;
+  Record several(const Warp &warp, unsigned lane, Record reads) const;
+  bool isOfThisBlock(Record other) const;
+  void race(FaultKind kind, Warp &warp, const Touch &touch, unsigned lane, Record other,
+            const char *did);
   CellCheck cellCheck(Warp &warp, const Touch &touch, const Shadow &shadow, uint64_t epoch,
                       uint64_t ofBlock) const;
   template <class Exact>

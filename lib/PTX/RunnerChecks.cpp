@@ -148,6 +148,51 @@ bool Runner::storesSame(Warp &warp, const Touch &touch, unsigned lane, Record ot
   return true;
 }
 
+/// Whether nothing orders an access of the lane after `other`, which is of its block.
+inline bool Runner::isUnordered(const Warp &warp, unsigned lane, Record other) const {
+  uint64_t when = record::tick(other), who = record::thread(other);
+  return tick < record::maxTick && who != uint64_t(warp.index) * warpSize + lane &&
+         when >= warp.blockSync && !(who / warpSize == warp.index && when < warp.warpSync);
+}
+
+/// The same of reads, which may have been of several threads.
+inline bool Runner::areUnordered(const Warp &warp, unsigned lane, Record reads) const {
+  return isUnordered(warp, lane, reads) || (reads & record::several && tick < record::maxTick &&
+                                            record::tick(reads) >= warp.blockSync);
+}
+
+/// Whether reads of the block since its last barrier are of several threads, with the lane's.
+inline Record Runner::several(const Warp &warp, unsigned lane, Record reads) const {
+  if (isUnordered(warp, lane, reads))
+    return record::several;
+  return record::tick(reads) >= warp.blockSync ? reads & record::several : 0;
+}
+
+bool Runner::isOfThisBlock(Record other) const {
+  return record::block(other) == (block & record::blockMask);
+}
+
+/// Reports an access that nothing orders after another, unless both leave the same bytes.
+void Runner::race(FaultKind kind, Warp &warp, const Touch &touch, unsigned lane, Record other,
+                  const char *did) {
+  const bool isShared = kind == FaultKind::sharedRace;
+  const bool isNonCoherent = kind == FaultKind::nonCoherentRead;
+  uint64_t at = touch.addresses.at[lane];
+  const char *memory = isShared ? shared.get() + at : reinterpret_cast<const char *>(at);
+  if (touch.write && !touch.read && !isNonCoherent && storesSame(warp, touch, lane, other, memory))
+    return;
+  bool isSameBlock = isShared || isOfThisBlock(other);
+  fault(kind, warp, touch.op, lane,
+        std::string(touch.write ? "write" : "read") + " of " +
+            addressText(at, touch.bytes, isShared ? Space::shared : Space::global) + ", which " +
+            (isSameBlock ? "thread " + threadText(record::thread(other))
+                         : "block " + blockText(record::block(other))) +
+            " " + did +
+            (isNonCoherent ? ""
+             : isSameBlock ? " with no barrier in between"
+                           : " in the same launch"));
+}
+
 CellCheck Runner::cellCheck(Warp &warp, const Touch &touch, const Shadow &shadow, uint64_t epoch,
                             uint64_t ofBlock) const {
   const Access &access = touch.access;
@@ -195,62 +240,37 @@ void Runner::checkShared(Warp &warp, const Touch &touch) {
 
 void Runner::checkSharedLane(Warp &warp, const Touch &touch, unsigned lane) {
   const auto &[op, access, offsets, exec, bytes, write, read] = touch;
-  unsigned granule = sharedShadow.granule;
-  Record *written = sharedShadow.written.get(), *lastRead = sharedShadow.read.get();
-  bool tracked = tick < record::maxTick;
-  uint64_t thread = uint64_t(warp.index) * warpSize + lane, begin = offsets.at[lane] / granule;
-  uint64_t end = (offsets.at[lane] + bytes + granule - 1) / granule;
-  Record mine = makeRecord(sharedEpoch, 0, tick, thread, access.strong, false);
-  auto unordered = [&](Record other) {
-    uint64_t when = record::tick(other), who = record::thread(other);
-    return tracked && who != thread && when >= warp.blockSync &&
-           !(who / warpSize == warp.index && when < warp.warpSync);
-  };
-  auto race = [&](Record other, const char *did) {
-    if (write && !read && storesSame(warp, touch, lane, other, shared.get() + offsets.at[lane]))
-      return;
-    fault(FaultKind::sharedRace, warp, op, lane,
-          std::string(write ? "write" : "read") + " of " +
-              addressText(offsets.at[lane], bytes, Space::shared) + ", which thread " +
-              threadText(record::thread(other)) + " " + did + " with no barrier in between");
-  };
-  for (uint64_t cell = begin; cell < end; ++cell) {
-    Record before = written[cell];
-    bool isWritten = record::epoch(before) == sharedEpoch;
-    if (isWritten && before & record::unfinished) {
-      fault(FaultKind::unfinishedCopy, warp, op, lane,
-            std::string(write ? "write" : "read") + " of " +
-                addressText(offsets.at[lane], bytes, Space::shared) +
-                ", which cp.async of thread " + threadText(record::thread(before)) +
-                " writes until that thread waits for it");
-      return;
-    }
+  const unsigned granule = sharedShadow.granule;
+  const uint64_t offset = offsets.at[lane];
+  Record mine = makeRecord(sharedEpoch, 0, tick, uint64_t(warp.index) * warpSize + lane,
+                           access.strong, false);
+  for (uint64_t cell = offset / granule; cell * granule < offset + bytes; ++cell) {
+    Record &written = sharedShadow.written[cell], &reads = sharedShadow.read[cell];
+    bool isWritten = record::epoch(written) == sharedEpoch,
+         isRead = record::epoch(reads) == sharedEpoch;
+    if (isWritten && written & record::unfinished)
+      return fault(FaultKind::unfinishedCopy, warp, op, lane,
+                   std::string(write ? "write" : "read") + " of " +
+                       addressText(offset, bytes, Space::shared) + ", which cp.async of thread " +
+                       threadText(record::thread(written)) +
+                       " writes until that thread waits for it");
+    if (isWritten && isUnordered(warp, lane, written) &&
+        !(access.strong && written & record::strong))
+      race(FaultKind::sharedRace, warp, touch, lane, written, "wrote");
     if (read && !isWritten) {
       fault(FaultKind::uninitialisedShared, warp, op, lane,
-            "read of " + addressText(offsets.at[lane], bytes, Space::shared) +
+            "read of " + addressText(offset, bytes, Space::shared) +
                 ", which the block has not written");
-      written[cell] = mine; // once is enough
+      written = mine; // once is enough
     }
-    if (isWritten && unordered(before) && !(access.strong && before & record::strong))
-      race(before, "wrote");
-    Record &reads = lastRead[cell];
-    bool isRead = record::epoch(reads) == sharedEpoch;
     if (write) {
-      bool others = isRead && (unordered(reads) || (reads & record::several && tracked &&
-                                                    record::tick(reads) >= warp.blockSync));
-      if (others && !(access.strong && reads & record::strong))
-        race(reads, "read");
-      written[cell] = mine;
+      if (isRead && areUnordered(warp, lane, reads) && !(access.strong && reads & record::strong))
+        race(FaultKind::sharedRace, warp, touch, lane, reads, "read");
+      written = mine;
     } else {
-      Record flags = 0;
-      if (isRead && unordered(reads))
-        flags = record::several;
-      else if (isRead && record::tick(reads) >= warp.blockSync)
-        flags = reads & record::several;
-      Record made = mine | flags;
-      if (isRead && (flags & record::several) && !(reads & record::strong))
-        made &= ~record::strong;
-      reads = made;
+      Record flags = isRead ? several(warp, lane, reads) : 0;
+      Record kept = flags && !(reads & record::strong) ? ~record::strong : ~Record(0);
+      reads = (mine | flags) & kept;
     }
   }
 }
@@ -271,86 +291,48 @@ void Runner::checkGlobal(Warp &warp, const Touch &touch, const CachedRegion &reg
 
 void Runner::checkGlobalLane(Warp &warp, const Touch &touch, const CachedRegion &region,
                              unsigned lane) {
-  const auto &[op, access, addresses, exec, bytes, write, read] = touch;
-  Shadow &shadow = *region.shadow;
-  unsigned granule = shadow.granule;
-  Record *written = shadow.written.get(), *lastRead = shadow.read.get();
-  uint64_t epoch = state.epoch;
-  bool tracked = tick < record::maxTick;
-  uint64_t thread = uint64_t(warp.index) * warpSize + lane;
-  uint64_t offset = addresses.at[lane] - region.begin;
-  uint64_t begin = offset / granule, end = (offset + bytes + granule - 1) / granule;
-  Record mine = makeRecord(epoch, block, tick, thread, access.strong, access.nonCoherent);
-  auto sameBlock = [&](Record other) {
-    return record::block(other) == (block & record::blockMask);
-  };
-  auto unordered = [&](Record other) {
-    uint64_t when = record::tick(other), who = record::thread(other);
-    return tracked && who != thread && when >= warp.blockSync &&
-           !(who / warpSize == warp.index && when < warp.warpSync);
-  };
-  /// A block that fenced and then did an atomic operation has published what it did before; a
-  /// block that did an atomic operation may see it.
-  auto published = [&](Record other) {
+  const Access &access = touch.access;
+  const unsigned granule = region.shadow->granule;
+  const uint64_t offset = touch.addresses.at[lane] - region.begin, epoch = state.epoch;
+  Record mine = makeRecord(epoch, block, tick, uint64_t(warp.index) * warpSize + lane,
+                           access.strong, access.nonCoherent);
+  // A block that fenced and then did an atomic operation has published what it did before; a block
+  // that did an atomic operation may see it.
+  auto isPublished = [&](Record other) {
     auto found = releasedBlocks.find(record::block(other));
     return acquired && found != releasedBlocks.end() && record::tick(other) < found->second;
   };
-  auto report = [&](FaultKind kind, Record other, const char *did) {
-    if (write && !read && kind != FaultKind::nonCoherentRead &&
-        storesSame(warp, touch, lane, other, reinterpret_cast<const char *>(addresses.at[lane])))
+  auto raceWith = [&](Record other, bool ofOtherBlocks, bool unordered, const char *did) {
+    if (access.strong && other & record::strong)
       return;
-    std::string who = sameBlock(other) ? "thread " + threadText(record::thread(other))
-                                       : "block " + blockText(record::block(other));
-    fault(kind, warp, op, lane,
-          std::string(write ? "write" : "read") + " of " +
-              addressText(addresses.at[lane], bytes, Space::global) + ", which " + who + " " + did +
-              (kind == FaultKind::nonCoherentRead ? ""
-               : sameBlock(other)                 ? " with no barrier in between"
-                                                  : " in the same launch"));
+    if (ofOtherBlocks && !isPublished(other))
+      race(FaultKind::blockRace, warp, touch, lane, other, did);
+    else if (isOfThisBlock(other) && unordered)
+      race(FaultKind::globalRace, warp, touch, lane, other, did);
   };
-  for (uint64_t cell = begin; cell < end; ++cell) {
-    Record before = written[cell];
-    if (record::epoch(before) == epoch) {
-      bool bothStrong = access.strong && before & record::strong;
-      if (access.nonCoherent)
-        report(FaultKind::nonCoherentRead, before, "writes: ld.global.nc must not read it");
-      else if (!sameBlock(before) && !bothStrong && !published(before))
-        report(FaultKind::blockRace, before, "wrote");
-      else if (sameBlock(before) && !bothStrong && unordered(before))
-        report(FaultKind::globalRace, before, "wrote");
+  for (uint64_t cell = offset / granule; cell * granule < offset + touch.bytes; ++cell) {
+    Record &written = region.shadow->written[cell], &reads = region.shadow->read[cell];
+    bool isWritten = record::epoch(written) == epoch, isRead = record::epoch(reads) == epoch;
+    if (isWritten && access.nonCoherent)
+      race(FaultKind::nonCoherentRead, warp, touch, lane, written,
+           "writes: ld.global.nc must not read it");
+    else if (isWritten)
+      raceWith(written, !isOfThisBlock(written), isUnordered(warp, lane, written), "wrote");
+    if (touch.write) {
+      if (isRead && reads & record::nonCoherent)
+        race(FaultKind::nonCoherentRead, warp, touch, lane, reads, "reads by ld.global.nc");
+      else if (isRead)
+        raceWith(reads, !isOfThisBlock(reads) || reads & record::otherBlocks,
+                 areUnordered(warp, lane, reads), "read");
+      written = mine;
+      continue;
     }
-    Record &reads = lastRead[cell];
-    bool isRead = record::epoch(reads) == epoch;
-    if (write) {
-      if (isRead) {
-        bool bothStrong = access.strong && reads & record::strong;
-        bool others = unordered(reads) ||
-                      (reads & record::several && tracked && record::tick(reads) >= warp.blockSync);
-        if (reads & record::nonCoherent)
-          report(FaultKind::nonCoherentRead, reads, "reads by ld.global.nc");
-        else if ((!sameBlock(reads) || reads & record::otherBlocks) && !bothStrong &&
-                 !published(reads))
-          report(FaultKind::blockRace, reads, "read");
-        else if (sameBlock(reads) && !bothStrong && others)
-          report(FaultKind::globalRace, reads, "read");
-      }
-      written[cell] = mine;
-    } else {
-      Record flags = 0;
-      if (isRead) {
-        flags = reads & (record::nonCoherent | record::otherBlocks);
-        if (!sameBlock(reads))
-          flags |= record::otherBlocks;
-        else if (unordered(reads))
-          flags |= record::several;
-        else if (record::tick(reads) >= warp.blockSync)
-          flags |= reads & record::several;
-      }
-      Record made = mine | flags;
-      if (isRead && !(reads & record::strong))
-        made &= ~record::strong;
-      reads = made;
-    }
+    Record flags = 0;
+    if (isRead)
+      flags = (reads & (record::nonCoherent | record::otherBlocks)) |
+              (isOfThisBlock(reads) ? several(warp, lane, reads) : record::otherBlocks);
+    Record kept = isRead && !(reads & record::strong) ? ~record::strong : ~Record(0);
+    reads = (mine | flags) & kept;
   }
 }
 
