@@ -253,6 +253,10 @@ private:
   void moveGoodRows(Warp &warp, const MatrixDetail &detail, const Addresses &addresses,
                     uint32_t good, bool store);
   void countFragment(std::vector<uint64_t> &all, unsigned width, Space space, bool store);
+  std::vector<double> readFragment(Warp &warp, const MatrixDetail &detail,
+                                   MatrixDetail::Fragment fragment, Type type,
+                                   const std::vector<Slot> &regs);
+  void writeFragment(Warp &warp, const MatrixDetail &detail, const std::vector<double> &elements);
   void multiplyMatrices(Warp &warp, const Op &op, uint32_t exec);
 
   template <class T>

@@ -87,7 +87,52 @@ double valueOf(Type type, uint64_t bits) {
   }
 }
 
-constexpr unsigned most = 32 * 32;
+/// How many elements a register holds.
+unsigned elementsOf(const Slot &reg, unsigned bits) {
+  return std::max(1u, unsigned(reg.bytes) * 8 / bits);
+}
+
+/// A row of A times a column of B, whose elements are `n` apart, and a sum. Sums of f16 are rounded
+/// after each step, as those of f32 and f64 are.
+double addProducts(const MatrixDetail &detail, const double *a, const double *b, double sum) {
+  const unsigned n = detail.n, count = detail.k;
+  switch (detail.d) {
+  case Type::s32: {
+    int64_t total = int64_t(sum);
+    for (unsigned k = 0; k < count; ++k)
+      total += int64_t(a[k]) * int64_t(b[k * n]);
+    return detail.saturate ? double(std::clamp<int64_t>(total, INT32_MIN, INT32_MAX))
+                           : double(int32_t(uint32_t(total)));
+  }
+  case Type::f64:
+    for (unsigned k = 0; k < count; ++k)
+      sum = std::fma(a[k], b[k * n], sum);
+    return sum;
+  case Type::f32: {
+    float total = float(sum);
+    for (unsigned k = 0; k < count; ++k)
+      total = std::fma(float(a[k]), float(b[k * n]), total);
+    return total;
+  }
+  default:
+    for (unsigned k = 0; k < count; ++k)
+      sum = halfToFloat(floatToHalf(oddFloat(a[k] * b[k * n] + sum)));
+    return sum;
+  }
+}
+
+uint64_t bitsOfSum(Type type, double sum) {
+  switch (type) {
+  case Type::s32:
+    return uint32_t(int32_t(sum));
+  case Type::f64:
+    return bitsOf(sum);
+  case Type::f32:
+    return sum != sum ? 0x7fffffffu : bitsOf(float(sum));
+  default:
+    return floatToHalf(float(sum));
+  }
+}
 
 using Row = uint16_t __attribute__((vector_size(16)));
 
@@ -108,70 +153,58 @@ void turn(Row (&square)[8]) {
 
 } // namespace
 
+/// The elements of a fragment, row by row.
+std::vector<double> Runner::readFragment(Warp &warp, const MatrixDetail &detail,
+                                         MatrixDetail::Fragment fragment, Type type,
+                                         const std::vector<Slot> &regs) {
+  const unsigned bits = bitsOfElement(type), each = elementsOf(regs[0], bits);
+  const uint64_t keep = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
+  const Size size = sizeOf(detail, fragment);
+  std::vector<double> made(size_t(size.rows) * size.columns);
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    for (unsigned reg = 0; reg < regs.size(); ++reg) {
+      uint64_t word = readLane(warp, regs[reg], lane);
+      for (unsigned j = 0; j < each; ++j) {
+        Position at = place(detail, fragment, lane, reg, j, each, unsigned(regs.size()));
+        if (at.row < size.rows && at.column < size.columns)
+          made[at.row * size.columns + at.column] = valueOf(type, word >> (j * bits) & keep);
+      }
+    }
+  return made;
+}
+
+void Runner::writeFragment(Warp &warp, const MatrixDetail &detail,
+                           const std::vector<double> &elements) {
+  const std::vector<Slot> &regs = detail.dRegs;
+  const unsigned bits = bitsOfElement(detail.d), each = elementsOf(regs[0], bits);
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    for (unsigned reg = 0; reg < regs.size(); ++reg) {
+      uint64_t word = 0;
+      for (unsigned j = 0; j < each; ++j) {
+        Position at =
+            place(detail, MatrixDetail::Fragment::c, lane, reg, j, each, unsigned(regs.size()));
+        bool isInside = at.row < detail.m && at.column < detail.n;
+        word |= bitsOfSum(detail.d, isInside ? elements[at.row * detail.n + at.column] : 0)
+                << (j * bits);
+      }
+      writeLane(warp, regs[reg], lane, word);
+    }
+}
+
 void Runner::multiplyMatrices(Warp &warp, const Op &op, uint32_t) {
   const MatrixDetail &detail = program.matrices[op.detail];
   if (detail.multiply)
     return detail.multiply(warp.registers, detail.slots);
   using Fragment = MatrixDetail::Fragment;
-  double a[most] = {}, b[most] = {};
-  double sums[most] = {};
-  auto read = [&](Fragment fragment, Type type, const std::vector<Slot> &regs, double *to) {
-    unsigned bits = bitsOfElement(type), each = std::max(1u, unsigned(regs[0].bytes) * 8 / bits);
-    uint64_t keep = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
-    Size size = sizeOf(detail, fragment);
-    for (unsigned lane = 0; lane < warpSize; ++lane)
-      for (unsigned reg = 0; reg < regs.size(); ++reg) {
-        uint64_t word = readLane(warp, regs[reg], lane);
-        for (unsigned j = 0; j < each; ++j) {
-          Position at = place(detail, fragment, lane, reg, j, each, unsigned(regs.size()));
-          if (at.row < size.rows && at.column < size.columns)
-            to[at.row * size.columns + at.column] = valueOf(type, word >> (j * bits) & keep);
-        }
-      }
-  };
-  read(Fragment::a, detail.a, detail.aRegs, a);
-  read(Fragment::b, detail.b, detail.bRegs, b);
-  read(Fragment::c, detail.c, detail.cRegs, sums);
-  // f16 accumulators are rounded after each step, as f32 and f64 ones are.
+  auto a = readFragment(warp, detail, Fragment::a, detail.a, detail.aRegs);
+  auto b = readFragment(warp, detail, Fragment::b, detail.b, detail.bRegs);
+  auto sums = readFragment(warp, detail, Fragment::c, detail.c, detail.cRegs);
   for (unsigned i = 0; i < detail.m; ++i)
     for (unsigned j = 0; j < detail.n; ++j) {
       double &sum = sums[i * detail.n + j];
-      if (detail.d == Type::s32) {
-        int64_t total = int64_t(sum);
-        for (unsigned k = 0; k < detail.k; ++k)
-          total += int64_t(a[i * detail.k + k]) * int64_t(b[k * detail.n + j]);
-        sum = detail.saturate ? double(std::clamp<int64_t>(total, INT32_MIN, INT32_MAX))
-                              : double(int32_t(uint32_t(total)));
-      } else if (detail.d == Type::f64) {
-        for (unsigned k = 0; k < detail.k; ++k)
-          sum = std::fma(a[i * detail.k + k], b[k * detail.n + j], sum);
-      } else if (detail.d == Type::f32) {
-        float made = float(sum);
-        for (unsigned k = 0; k < detail.k; ++k)
-          made = std::fma(float(a[i * detail.k + k]), float(b[k * detail.n + j]), made);
-        sum = made;
-      } else {
-        for (unsigned k = 0; k < detail.k; ++k)
-          sum = halfToFloat(floatToHalf(oddFloat(a[i * detail.k + k] * b[k * detail.n + j] + sum)));
-      }
+      sum = addProducts(detail, &a[i * detail.k], &b[j], sum);
     }
-  unsigned bits = bitsOfElement(detail.d),
-           each = std::max(1u, unsigned(detail.dRegs[0].bytes) * 8 / bits);
-  for (unsigned lane = 0; lane < warpSize; ++lane)
-    for (unsigned reg = 0; reg < detail.dRegs.size(); ++reg) {
-      uint64_t word = 0;
-      for (unsigned j = 0; j < each; ++j) {
-        Position at = place(detail, Fragment::c, lane, reg, j, each, unsigned(detail.dRegs.size()));
-        double sum =
-            at.row < detail.m && at.column < detail.n ? sums[at.row * detail.n + at.column] : 0;
-        uint64_t made = detail.d == Type::s32   ? uint32_t(int32_t(sum))
-                        : detail.d == Type::f64 ? bitsOf(sum)
-                        : detail.d == Type::f32 ? (sum != sum ? 0x7fffffffu : bitsOf(float(sum)))
-                                                : floatToHalf(float(sum));
-        word |= made << (j * bits);
-      }
-      writeLane(warp, detail.dRegs[reg], lane, word);
-    }
+  writeFragment(warp, detail, sums);
 }
 
 /// A matrix of 8 x 8, row by row, is the order of the lanes' registers.
