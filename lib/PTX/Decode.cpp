@@ -378,9 +378,7 @@ uint32_t Decoder::truncated(const Operand &operand, Type type) {
   Compute request{.fn = Fn::convert,
                   .type = bytes == 2 ? Type::u16 : Type::u32,
                   .from = slot.bytes == 4 ? Type::u32 : Type::u64};
-  Op &op = emitCompute(request, OpClass::conversion);
-  op.src[0] = slot.offset;
-  op.dst = narrow.offset;
+  emitCompute(request, OpClass::conversion, narrow.offset, {slot.offset});
   return narrow.offset;
 }
 
@@ -458,11 +456,15 @@ Op &Decoder::emit(OpKind kind, OpClass opClass) {
   return program.ops.back();
 }
 
-Op &Decoder::emitCompute(const Compute &request, OpClass opClass) {
+Op &Decoder::emitCompute(const Compute &request, OpClass opClass, uint32_t dst,
+                         std::initializer_list<uint32_t> sources, uint64_t constant) {
   Op &op = emit(OpKind::compute, opClass);
   op.compute = computeTable().find(request);
   if (!op.compute)
     failOpcode();
+  op.dst = dst;
+  std::copy(sources.begin(), sources.end(), op.src);
+  op.constant = constant;
   return op;
 }
 

@@ -25,6 +25,11 @@ OpClass classOf(Type type) {
   }
 }
 
+/// As handlers that round otherwise than to the nearest read them.
+uint64_t modifiersOf(const Compute &request) {
+  return request.round | (request.flush ? 4 : 0) | (request.saturate ? 8 : 0);
+}
+
 struct SimpleEntry {
   std::string_view name;
   Fn fn;
@@ -95,34 +100,25 @@ void Decoder::decodeSimple() {
   uint32_t third = operands() > entry->sources + 1 ? use(3, request.type) : noSlot;
   uint32_t to = define(0, request.type);
   if (third != noSlot) {
-    Slot first = allocate(4);
-    Op &op = emitCompute(request, classOf(request.type));
-    op.dst = first.offset;
-    op.src[0] = sources[0];
-    op.src[1] = sources[1];
-    sources[0] = first.offset;
+    uint32_t first = allocate(4).offset;
+    emitCompute(request, classOf(request.type), first, {sources[0], sources[1]});
+    sources[0] = first;
     sources[1] = third;
   }
   for (unsigned i = 0; narrow != Type::none && i + 1 < entry->sources && !failed(); ++i) {
-    Slot widened = allocate(4);
-    Op &op =
-        emitCompute({.fn = Fn::convert, .type = Type::f32, .from = narrow}, OpClass::conversion);
-    op.dst = widened.offset;
-    op.src[0] = sources[i];
-    sources[i] = widened.offset;
+    uint32_t widened = allocate(4).offset;
+    emitCompute({.fn = Fn::convert, .type = Type::f32, .from = narrow}, OpClass::conversion,
+                widened, {sources[i]});
+    sources[i] = widened;
   }
-  Op &op = emitCompute(request, classOf(request.type));
-  op.dst = to;
-  for (unsigned i = 0; i < entry->sources; ++i)
-    op.src[i] = sources[i];
-  op.constant = request.round | (request.flush ? 4 : 0) | (request.saturate ? 8 : 0);
+  emitCompute(request, classOf(request.type), to, {sources[0], sources[1], sources[2]},
+              modifiersOf(request));
 }
 
 /// mul, mad, mul24, madc: .lo, .hi or .wide for integers.
 void Decoder::decodeMultiply() {
-  bool add = opcode.name == "mad" || opcode.name == "madc" || opcode.name == "mad24";
-  bool is24 = opcode.name == "mul24" || opcode.name == "mad24";
   bool carryOut = opcode.take("cc"), carryIn = opcode.name == "madc";
+  bool add = opcode.name == "mad" || carryIn;
   Compute request;
   takeRounding(request);
   auto part = opcode.takeOneOf({"lo", "hi", "wide"});
@@ -140,46 +136,22 @@ void Decoder::decodeMultiply() {
   uint32_t a = use(1, type), b = use(2, type);
   uint32_t c = add ? use(3, request.type) : noSlot;
   uint32_t to = define(0, request.type);
-  if (is24 && !add) {
+  if (opcode.name == "mul24") {
     request.fn = Fn::mul24;
-    Op &op = emitCompute(request, OpClass::integer);
-    op.dst = to;
-    op.src[0] = a;
-    op.src[1] = b;
-    op.constant = high;
+    emitCompute(request, OpClass::integer, to, {a, b}, high);
     return;
   }
-  if (is24)
-    return failOpcode();
   if (carryIn || carryOut) { // a product, then an addition with carry
-    Slot product = allocate(typeBytes(type));
+    uint32_t product = allocate(typeBytes(type)).offset;
     request.fn = high ? Fn::mulHi : Fn::mul;
-    Op &first = emitCompute(request, OpClass::integer);
-    first.dst = product.offset;
-    first.src[0] = a;
-    first.src[1] = b;
-    if (carrySlot == noSlot)
-      carrySlot = allocate(0).offset;
-    Op &second = emitCompute({.fn = Fn::addCarry, .type = type}, OpClass::integer);
-    second.dst = to;
-    second.dst2 = carryOut ? carrySlot : noSlot;
-    second.src[0] = product.offset;
-    second.src[1] = c;
-    second.src[2] = carryIn ? carrySlot : noSlot;
-    return;
+    emitCompute(request, OpClass::integer, product, {a, b});
+    return emitCarry(Fn::addCarry, type, to, {product, c}, carryIn, carryOut);
   }
-  request.fn = add ? (wide   ? Fn::madWide
-                      : high ? Fn::madHi
-                             : Fn::mad)
-                   : (wide   ? Fn::mulWide
-                      : high ? Fn::mulHi
-                             : Fn::mul);
-  Op &op = emitCompute(request, classOf(request.type));
-  op.dst = to;
-  op.src[0] = a;
-  op.src[1] = b;
-  op.src[2] = c;
-  op.constant = request.round | (request.flush ? 4 : 0) | (request.saturate ? 8 : 0);
+  if (add)
+    request.fn = wide ? Fn::madWide : high ? Fn::madHi : Fn::mad;
+  else
+    request.fn = wide ? Fn::mulWide : high ? Fn::mulHi : Fn::mul;
+  emitCompute(request, classOf(request.type), to, {a, b, c}, modifiersOf(request));
 }
 
 /// add.cc, addc, sub.cc, subc
@@ -189,16 +161,18 @@ void Decoder::decodeCarry() {
   Type type = opcode.takeType();
   if (!expectOperands(3, 3))
     return;
+  uint32_t a = use(1, type), b = use(2, type), to = define(0, type);
+  emitCarry(subtract ? Fn::subBorrow : Fn::addCarry, type, to, {a, b}, in, out);
+}
+
+/// `in`: with the carry of the op before; `out`: the carry is kept for the next.
+void Decoder::emitCarry(Fn fn, Type type, uint32_t dst, std::pair<uint32_t, uint32_t> sources,
+                        bool in, bool out) {
   if (carrySlot == noSlot)
     carrySlot = allocate(0).offset;
-  uint32_t a = use(1, type), b = use(2, type), to = define(0, type);
-  Op &op =
-      emitCompute({.fn = subtract ? Fn::subBorrow : Fn::addCarry, .type = type}, OpClass::integer);
-  op.dst = to;
+  Op &op = emitCompute({.fn = fn, .type = type}, OpClass::integer, dst,
+                       {sources.first, sources.second, in ? carrySlot : noSlot});
   op.dst2 = out ? carrySlot : noSlot;
-  op.src[0] = a;
-  op.src[1] = b;
-  op.src[2] = in ? carrySlot : noSlot;
 }
 
 /// and, or, xor, not, cnot, also of predicates.
@@ -210,12 +184,9 @@ void Decoder::decodeLogic() {
   if (type == Type::pred) {
     uint32_t a = usePredicate(operand(1)), b = unary ? noSlot : usePredicate(operand(2));
     uint32_t to = usePredicate(operand(0));
-    Op &op = emitCompute({.fn = Fn::predicate}, OpClass::integer);
-    op.dst = to;
-    op.src[0] = a;
-    op.src[1] = b;
     // Bit 4a + 2b + c of the table.
-    op.constant = unary ? 0x0f : opcode.name == "and" ? 0xc0 : opcode.name == "or" ? 0xfc : 0x3c;
+    uint64_t table = unary ? 0x0f : opcode.name == "and" ? 0xc0 : opcode.name == "or" ? 0xfc : 0x3c;
+    emitCompute({.fn = Fn::predicate}, OpClass::integer, to, {a, b}, table);
     return;
   }
   Fn fn = opcode.name == "and"   ? Fn::land
@@ -224,10 +195,7 @@ void Decoder::decodeLogic() {
           : opcode.name == "not" ? Fn::lnot
                                  : Fn::cnot;
   uint32_t a = use(1, type), b = unary ? noSlot : use(2, type), to = define(0, type);
-  Op &op = emitCompute({.fn = fn, .type = type}, OpClass::integer);
-  op.dst = to;
-  op.src[0] = a;
-  op.src[1] = b;
+  emitCompute({.fn = fn, .type = type}, OpClass::integer, to, {a, b});
 }
 
 void Decoder::decodeShift() {
@@ -235,11 +203,8 @@ void Decoder::decodeShift() {
   if (!expectOperands(3, 3))
     return;
   uint32_t a = use(1, type), b = use(2, Type::u32), to = define(0, type);
-  Op &op =
-      emitCompute({.fn = opcode.name == "shl" ? Fn::shl : Fn::shr, .type = type}, OpClass::integer);
-  op.dst = to;
-  op.src[0] = a;
-  op.src[1] = b;
+  Fn fn = opcode.name == "shl" ? Fn::shl : Fn::shr;
+  emitCompute({.fn = fn, .type = type}, OpClass::integer, to, {a, b});
 }
 
 namespace {
@@ -268,14 +233,9 @@ void Decoder::decodeSetp() {
   uint32_t to = definePredicate(operand(0));
   uint32_t second =
       current->second.kind == Operand::Kind::none ? noSlot : definePredicate(current->second);
-  Op &op = emitCompute({.fn = Fn::setp, .from = type, .compare = *compare, .flush = flush},
-                       classOf(type));
-  op.dst = to;
-  op.dst2 = second;
-  op.src[0] = a;
-  op.src[1] = b;
-  op.src[2] = c;
-  op.constant = combine ? (*combine + 1) | (operand(3).negated ? 8 : 0) : 0;
+  Compute request{.fn = Fn::setp, .from = type, .compare = *compare, .flush = flush};
+  uint64_t combination = combine ? (*combine + 1) | (operand(3).negated ? 8 : 0) : 0;
+  emitCompute(request, classOf(type), to, {a, b, c}, combination).dst2 = second;
 }
 
 /// set: a comparison to predicates, then a choice of constants.
@@ -291,25 +251,17 @@ void Decoder::decodeSet() {
   bool pair = from == Type::f16x2 || from == Type::bf16x2;
   uint32_t a = use(1, from), b = use(2, from), c = combine ? usePredicate(operand(3)) : noSlot;
   uint32_t low = allocate(0).offset, high = pair ? allocate(0).offset : noSlot, dst = define(0, to);
-  Op &test = emitCompute({.fn = Fn::setp, .from = from, .compare = *compare, .flush = flush},
-                         classOf(from));
-  test.dst = low;
-  test.dst2 = high;
-  test.src[0] = a;
-  test.src[1] = b;
-  test.src[2] = c;
-  test.constant = combine ? (*combine + 1) | (operand(3).negated ? 8 : 0) : 0;
-  Op &choose =
-      emitCompute({.fn = Fn::set, .type = to, .from = pair ? from : Type::none}, OpClass::move);
-  choose.dst = dst;
-  choose.src[0] = low;
-  choose.src[1] = high;
-  choose.constant = to == Type::f32      ? 0x3f800000
-                    : to == Type::f16x2  ? 0x3c003c00
-                    : to == Type::bf16x2 ? 0x3f803f80
-                    : to == Type::f16    ? 0x3c00
-                    : to == Type::bf16   ? 0x3f80
-                                         : 0xffffffff;
+  Compute test{.fn = Fn::setp, .from = from, .compare = *compare, .flush = flush};
+  uint64_t combination = combine ? (*combine + 1) | (operand(3).negated ? 8 : 0) : 0;
+  emitCompute(test, classOf(from), low, {a, b, c}, combination).dst2 = high;
+  uint64_t one = to == Type::f32      ? 0x3f800000
+                 : to == Type::f16x2  ? 0x3c003c00
+                 : to == Type::bf16x2 ? 0x3f803f80
+                 : to == Type::f16    ? 0x3c00
+                 : to == Type::bf16   ? 0x3f80
+                                      : 0xffffffff;
+  emitCompute({.fn = Fn::set, .type = to, .from = pair ? from : Type::none}, OpClass::move, dst,
+              {low, high}, one);
 }
 
 void Decoder::decodeTestp() {
@@ -323,9 +275,7 @@ void Decoder::decodeTestp() {
   constexpr Compare compares[] = {Compare::finite, Compare::infinite, Compare::num,
                                   Compare::nan,    Compare::normal,   Compare::subnormal};
   uint32_t a = use(1, type), to = usePredicate(operand(0));
-  Op &op = emitCompute({.fn = Fn::testp, .from = type, .compare = compares[*which]}, OpClass::real);
-  op.dst = to;
-  op.src[0] = a;
+  emitCompute({.fn = Fn::testp, .from = type, .compare = compares[*which]}, OpClass::real, to, {a});
 }
 
 void Decoder::decodeSelp() {
@@ -333,27 +283,24 @@ void Decoder::decodeSelp() {
   if (!expectOperands(4, 4))
     return;
   uint32_t a = use(1, type), b = use(2, type), c = usePredicate(operand(3)), to = define(0, type);
-  Op &op = emitCompute({.fn = type == Type::pred ? Fn::selectPredicate : Fn::select, .type = type},
-                       OpClass::move);
-  op.dst = to;
-  op.src[0] = a;
-  op.src[1] = b;
-  op.src[2] = c;
-  op.constant = operand(3).negated ? allLanes : 0;
+  Fn fn = type == Type::pred ? Fn::selectPredicate : Fn::select;
+  emitCompute({.fn = fn, .type = type}, OpClass::move, to, {a, b, c},
+              operand(3).negated ? allLanes : 0);
 }
 
 void Decoder::decodeSlct() {
-  bool flush = opcode.take("ftz");
+  opcode.take(
+      "ftz"); // a subnormal number is not negative either way, but for -0 the sign counts as +0
   Type type = opcode.takeType(), by = opcode.takeType();
   if (!expectOperands(4, 4))
     return;
-  (void)flush; // a subnormal number is not negative either way, but for -0 the sign counts as +0
   uint32_t a = use(1, type), b = use(2, type), c = use(3, by), to = define(0, type);
-  Op &op = emitCompute({.fn = Fn::slct, .type = type, .from = by}, OpClass::move);
-  op.dst = to;
-  op.src[0] = a;
-  op.src[1] = b;
-  op.src[2] = c;
+  emitCompute({.fn = Fn::slct, .type = type, .from = by}, OpClass::move, to, {a, b, c});
+}
+
+static Type partOf(Type type, size_t count) {
+  unsigned bits = count ? typeBits(type) / unsigned(count) : 0;
+  return bits == 16 ? Type::b16 : bits == 32 ? Type::b32 : bits == 64 ? Type::b64 : Type::none;
 }
 
 /// mov: a copy, an address, or the parts of a word.
@@ -361,66 +308,59 @@ void Decoder::decodeMove() {
   Type type = opcode.takeType();
   if (!expectOperands(2, 2))
     return;
-  auto elementOf = [&](size_t count) {
-    unsigned bits = typeBits(type) / unsigned(count);
-    return bits == 16 ? Type::b16 : bits == 32 ? Type::b32 : bits == 64 ? Type::b64 : Type::none;
-  };
-  if (operand(1).kind == Operand::Kind::vector) {
-    const auto &elements = operand(1).elements;
-    Type element = elements.empty() ? Type::none : elementOf(elements.size());
-    if (element == Type::none || elements.size() > 4)
-      return failOpcode();
-    uint32_t sources[4];
-    for (size_t i = 0; i < elements.size(); ++i)
-      sources[i] = use(elements[i], element);
-    uint32_t to = define(0, type);
-    Op &op = emitCompute({.fn = Fn::pack, .type = type, .from = element}, OpClass::move);
-    op.dst = to;
-    for (size_t i = 0; i < elements.size(); ++i)
-      op.src[i] = sources[i];
-    return;
-  }
-  if (operand(0).kind == Operand::Kind::vector) {
-    const auto &elements = operand(0).elements;
-    Type element = elements.empty() ? Type::none : elementOf(elements.size());
-    if (element == Type::none)
-      return failOpcode();
-    uint32_t from = use(1, type);
-    for (size_t i = 0; i < elements.size() && !failed(); ++i) {
-      if (elements[i].kind == Operand::Kind::sink)
-        continue;
-      uint32_t to = defineOperand(elements[i], element);
-      Op &op = emitCompute({.fn = Fn::unpack, .type = element, .from = type}, OpClass::move);
-      op.dst = to;
-      op.src[0] = from;
-      op.constant = i * typeBits(element);
-    }
-    return;
-  }
+  const Operand &from = operand(1);
+  if (from.kind == Operand::Kind::vector)
+    return pack(type);
+  if (operand(0).kind == Operand::Kind::vector)
+    return unpack(type);
+  bool isConstant = from.kind == Operand::Kind::integer;
   if (type == Type::pred) {
-    bool isConstant = operand(1).kind == Operand::Kind::integer;
-    uint32_t from = isConstant ? noSlot : usePredicate(operand(1)), to = usePredicate(operand(0));
-    Op &op = emitCompute({.fn = Fn::predicate}, OpClass::move);
-    op.dst = to;
-    op.src[0] = from;
-    op.constant = isConstant ? (operand(1).value ? 0xff : 0) : operand(1).negated ? 0x0f : 0xf0;
+    uint32_t source = isConstant ? noSlot : usePredicate(from), to = usePredicate(operand(0));
+    uint64_t table = isConstant ? (from.value ? 0xff : 0) : from.negated ? 0x0f : 0xf0;
+    emitCompute({.fn = Fn::predicate}, OpClass::move, to, {source}, table);
     return;
   }
-  uint32_t from = use(1, type);
-  bool isConstant =
-      operand(1).kind == Operand::Kind::integer || operand(1).kind == Operand::Kind::real ||
-      operand(1).kind == Operand::Kind::symbol ||
-      (operand(1).kind == Operand::Kind::special && operand(1).text.substr(0, 6) != "%clock" &&
-       operand(1).text.substr(0, 7) != "%global");
+  uint32_t source = use(1, type);
+  isConstant |= from.kind == Operand::Kind::real || from.kind == Operand::Kind::symbol ||
+                (from.kind == Operand::Kind::special && from.text.substr(0, 6) != "%clock" &&
+                 from.text.substr(0, 7) != "%global");
   if (isConstant && !failed() &&
-      becomes(operand(0), {from, uint8_t(std::max(2u, typeBytes(type)))})) {
+      becomes(operand(0), {source, uint8_t(std::max(2u, typeBytes(type)))})) {
     emit(OpKind::nop, OpClass::move);
     return;
   }
   uint32_t to = define(0, type);
-  Op &op = emitCompute({.fn = Fn::move, .type = type}, OpClass::move);
-  op.dst = to;
-  op.src[0] = from;
+  emitCompute({.fn = Fn::move, .type = type}, OpClass::move, to, {source});
+}
+
+/// mov: a word of parts.
+void Decoder::pack(Type type) {
+  const auto &elements = operand(1).elements;
+  Type element = partOf(type, elements.size());
+  if (element == Type::none || elements.size() > 4)
+    return failOpcode();
+  uint32_t sources[4] = {noSlot, noSlot, noSlot, noSlot};
+  for (size_t i = 0; i < elements.size(); ++i)
+    sources[i] = use(elements[i], element);
+  uint32_t to = define(0, type);
+  emitCompute({.fn = Fn::pack, .type = type, .from = element}, OpClass::move, to,
+              {sources[0], sources[1], sources[2], sources[3]});
+}
+
+/// mov: the parts of a word.
+void Decoder::unpack(Type type) {
+  const auto &elements = operand(0).elements;
+  Type element = partOf(type, elements.size());
+  if (element == Type::none)
+    return failOpcode();
+  uint32_t from = use(1, type);
+  for (size_t i = 0; i < elements.size() && !failed(); ++i) {
+    if (elements[i].kind == Operand::Kind::sink)
+      continue;
+    uint32_t to = defineOperand(elements[i], element);
+    emitCompute({.fn = Fn::unpack, .type = element, .from = type}, OpClass::move, to, {from},
+                i * typeBits(element));
+  }
 }
 
 void Decoder::decodeConvert() {
@@ -458,24 +398,19 @@ void Decoder::decodeConvert() {
     target = registerSlot(operand(0).index);
   bool widen = target.bytes > bytes;
   uint32_t dst = widen ? allocate(bytes).offset : define(0, to);
-  Op &op = emitCompute(request, OpClass::conversion);
-  op.dst = dst;
-  op.src[0] = a;
-  op.src[1] = b;
-  op.constant = uint64_t(to) | uint64_t(from) << 8 | uint64_t(mode) << 16 |
-                uint64_t(request.saturate) << 20 | uint64_t(finite) << 21 |
-                uint64_t(request.relu) << 22 | uint64_t(request.flush) << 23 |
-                uint64_t(request.toInteger) << 24;
+  emitCompute(request, OpClass::conversion, dst, {a, b},
+              uint64_t(to) | uint64_t(from) << 8 | uint64_t(mode) << 16 |
+                  uint64_t(request.saturate) << 20 | uint64_t(finite) << 21 |
+                  uint64_t(request.relu) << 22 | uint64_t(request.flush) << 23 |
+                  uint64_t(request.toInteger) << 24);
   if (!widen || failed())
     return;
   Type narrow = isSigned(to) ? (bytes == 2 ? Type::s16 : Type::s32)
                 : bytes == 2 ? Type::u16
                              : Type::u32;
-  Op &extend = emitCompute(
-      {.fn = Fn::convert, .type = target.bytes == 4 ? Type::s32 : Type::s64, .from = narrow},
-      OpClass::conversion);
-  extend.dst = target.offset;
-  extend.src[0] = dst;
+  Type extended = target.bytes == 4 ? Type::s32 : Type::s64;
+  emitCompute({.fn = Fn::convert, .type = extended, .from = narrow}, OpClass::conversion,
+              target.offset, {dst});
 }
 
 /// bfe, bfi, bfind, brev, clz, popc, szext, bmsk
@@ -488,15 +423,12 @@ void Decoder::decodeBits() {
   auto emitFrom = [&](Fn fn, Type result, std::initializer_list<Type> types) {
     if (!expectOperands(types.size() + 1, types.size() + 1))
       return;
-    uint32_t sources[4];
+    uint32_t sources[4] = {noSlot, noSlot, noSlot, noSlot};
     for (size_t i = 0; i < types.size(); ++i)
       sources[i] = use(i + 1, types.begin()[i]);
     uint32_t to = define(0, result);
-    Op &op = emitCompute({.fn = fn, .type = type}, OpClass::integer);
-    op.dst = to;
-    for (size_t i = 0; i < types.size(); ++i)
-      op.src[i] = sources[i];
-    op.constant = clamp;
+    emitCompute({.fn = fn, .type = type}, OpClass::integer, to,
+                {sources[0], sources[1], sources[2], sources[3]}, clamp);
   };
   if (name == "bfe")
     emitFrom(Fn::bfe, type, {type, Type::u32, Type::u32});
@@ -523,12 +455,8 @@ void Decoder::decodePermute() {
     return;
   uint32_t a = use(1, Type::b32), b = use(2, Type::b32), c = use(3, Type::b32),
            to = define(0, Type::b32);
-  Op &op = emitCompute({.fn = Fn::prmt, .type = Type::b32}, OpClass::integer);
-  op.dst = to;
-  op.src[0] = a;
-  op.src[1] = b;
-  op.src[2] = c;
-  op.constant = mode ? *mode + 1 : 0;
+  emitCompute({.fn = Fn::prmt, .type = Type::b32}, OpClass::integer, to, {a, b, c},
+              mode ? *mode + 1 : 0);
 }
 
 void Decoder::decodeLop3() {
@@ -540,12 +468,8 @@ void Decoder::decodeLop3() {
   auto table = integerOperand(4);
   if (failed())
     return;
-  Op &op = emitCompute({.fn = Fn::lop3, .type = Type::b32}, OpClass::integer);
-  op.dst = to;
-  op.src[0] = a;
-  op.src[1] = b;
-  op.src[2] = c;
-  op.constant = uint64_t(*table) & 0xff;
+  emitCompute({.fn = Fn::lop3, .type = Type::b32}, OpClass::integer, to, {a, b, c},
+              uint64_t(*table) & 0xff);
 }
 
 void Decoder::decodeFunnel() {
@@ -559,13 +483,8 @@ void Decoder::decodeFunnel() {
     return;
   uint32_t a = use(1, Type::b32), b = use(2, Type::b32), c = use(3, Type::u32),
            to = define(0, Type::b32);
-  Op &op = emitCompute({.fn = left ? Fn::funnelLeft : Fn::funnelRight, .type = Type::b32},
-                       OpClass::integer);
-  op.dst = to;
-  op.src[0] = a;
-  op.src[1] = b;
-  op.src[2] = c;
-  op.constant = clamp;
+  Fn fn = left ? Fn::funnelLeft : Fn::funnelRight;
+  emitCompute({.fn = fn, .type = Type::b32}, OpClass::integer, to, {a, b, c}, clamp);
 }
 
 void Decoder::decodeDot() {
@@ -576,13 +495,9 @@ void Decoder::decodeDot() {
     return;
   uint32_t x = use(1, Type::b32), y = use(2, Type::b32), z = use(3, Type::b32),
            to = define(0, Type::b32);
-  Op &op = emitCompute({.fn = opcode.name == "dp4a" ? Fn::dp4a : Fn::dp2a, .type = Type::u32},
-                       OpClass::integer);
-  op.dst = to;
-  op.src[0] = x;
-  op.src[1] = y;
-  op.src[2] = z;
-  op.constant = (isSigned(a) ? 1 : 0) | (isSigned(b) ? 2 : 0) | (high ? 4 : 0);
+  Fn fn = opcode.name == "dp4a" ? Fn::dp4a : Fn::dp2a;
+  emitCompute({.fn = fn, .type = Type::u32}, OpClass::integer, to, {x, y, z},
+              (isSigned(a) ? 1 : 0) | (isSigned(b) ? 2 : 0) | (high ? 4 : 0));
 }
 
 std::span<const OpcodeEntry> gantry::ptx::arithmeticOpcodes() {

@@ -126,9 +126,7 @@ bool Decoder::loadConstantParameter(const Access &access) {
     copied = true;
     Slot target = registerSlot(to[i].index);
     Type type = constant.bytes == 2 ? Type::b16 : constant.bytes == 4 ? Type::b32 : Type::b64;
-    Op &op = emitCompute({.fn = Fn::move, .type = type}, OpClass::memory);
-    op.dst = target.offset;
-    op.src[0] = constant.offset;
+    emitCompute({.fn = Fn::move, .type = type}, OpClass::memory, target.offset, {constant.offset});
   }
   if (!copied)
     emit(OpKind::nop, OpClass::memory);
@@ -157,10 +155,8 @@ void Decoder::decodeLoad() {
     return;
   access.move = computeTable().findMover(access, false);
   noteAccess(access);
-  program.accesses.push_back(access);
-  Op &op =
-      emit(access.space == Space::param ? OpKind::loadParameter : OpKind::load, OpClass::memory);
-  op.detail = uint32_t(program.accesses.size() - 1);
+  emitWith(access.space == Space::param ? OpKind::loadParameter : OpKind::load, OpClass::memory,
+           program.accesses, access);
 }
 
 void Decoder::decodeStore() {
@@ -183,8 +179,7 @@ void Decoder::decodeStore() {
     return;
   access.move = computeTable().findMover(access, true);
   noteAccess(access);
-  program.accesses.push_back(access);
-  emit(OpKind::store, OpClass::memory).detail = uint32_t(program.accesses.size() - 1);
+  emitWith(OpKind::store, OpClass::memory, program.accesses, access);
 }
 
 /// atom.{sem.scope.space.}op{.vec}.type d, [a], b{, c}; red has no d.
@@ -241,8 +236,15 @@ void Decoder::decodeAtomic() {
     detail.swap = {use(at + 2, detail.type), uint8_t(bytes)};
   if (failed())
     return;
-  program.atomics.push_back(detail);
-  emit(OpKind::atomic, OpClass::memory).detail = uint32_t(program.atomics.size() - 1);
+  emitWith(OpKind::atomic, OpClass::memory, program.atomics, detail);
+}
+
+/// What addresses of the space have above the place in it, where they are generic.
+static uint64_t windowOf(Space space) {
+  return space == Space::shared  ? sharedWindow
+         : space == Space::local ? localWindow
+         : space == Space::param ? paramWindow
+                                 : 0;
 }
 
 /// cvta{.to}.space: adds the window of the space, or takes it away. Global memory and constants
@@ -254,24 +256,15 @@ void Decoder::decodeCvta() {
   Type type = opcode.takeType();
   if (!expectOperands(2, 2))
     return;
-  uint64_t window = access.space == Space::shared  ? sharedWindow
-                    : access.space == Space::local ? localWindow
-                    : access.space == Space::param ? paramWindow
-                                                   : 0;
+  uint64_t window = windowOf(access.space);
   if (operand(1).kind == Operand::Kind::symbol && access.space == Space::param)
     window = homeOf(operand(1).symbol).space == Space::local ? localWindow : paramWindow;
   if (typeBytes(type) != 8)
     return failOpcode();
   uint32_t from = use(1, type), dst = define(0, type);
-  Op &op = emitCompute({.fn = window ? (to ? Fn::land : Fn::lor) : Fn::move, .type = type},
-                       OpClass::move);
-  size_t index = program.ops.size() - 1;
-  op.dst = dst;
-  op.src[0] = from;
-  if (window) {
-    uint32_t constant = constantSlot(8, to ? ~windowMask : window).offset;
-    program.ops[index].src[1] = constant;
-  }
+  uint32_t bits = window ? constantSlot(8, to ? ~windowMask : window).offset : noSlot;
+  emitCompute({.fn = window ? (to ? Fn::land : Fn::lor) : Fn::move, .type = type}, OpClass::move,
+              dst, {from, bits});
 }
 
 void Decoder::decodeIsspacep() {
@@ -279,22 +272,12 @@ void Decoder::decodeIsspacep() {
   takeMemoryModifiers(access);
   if (!expectOperands(2, 2))
     return;
-  uint64_t window = access.space == Space::shared  ? sharedWindow
-                    : access.space == Space::local ? localWindow
-                    : access.space == Space::param ? paramWindow
-                                                   : 0;
   uint32_t from = use(1, Type::b64), to = usePredicate(operand(0));
-  uint32_t masked = allocate(8).offset;
-  uint32_t keep = constantSlot(8, windowMask).offset, wanted = constantSlot(8, window).offset;
-  Op &first = emitCompute({.fn = Fn::land, .type = Type::b64}, OpClass::integer);
-  first.dst = masked;
-  first.src[0] = from;
-  first.src[1] = keep;
-  Op &second =
-      emitCompute({.fn = Fn::setp, .from = Type::u64, .compare = Compare::eq}, OpClass::integer);
-  second.dst = to;
-  second.src[0] = masked;
-  second.src[1] = wanted;
+  uint32_t masked = allocate(8).offset, keep = constantSlot(8, windowMask).offset;
+  uint32_t wanted = constantSlot(8, windowOf(access.space)).offset;
+  emitCompute({.fn = Fn::land, .type = Type::b64}, OpClass::integer, masked, {from, keep});
+  emitCompute({.fn = Fn::setp, .from = Type::u64, .compare = Compare::eq}, OpClass::integer, to,
+              {masked, wanted});
 }
 
 /// cp.async.{ca,cg}.shared.global [to], [from], bytes{, size}
@@ -347,8 +330,7 @@ void Decoder::decodeCopyAsync() {
   Access least = copy.from;
   least.width = copy.size.offset != noSlot ? 1 : copy.bytes;
   noteAccess(least);
-  program.copies.push_back(copy);
-  emit(OpKind::copyAsync, OpClass::memory).detail = uint32_t(program.copies.size() - 1);
+  emitWith(OpKind::copyAsync, OpClass::memory, program.copies, copy);
 }
 
 /// What changes nothing here: prefetches, hints, launches of dependents.
@@ -356,9 +338,7 @@ void Decoder::decodeIgnored() {
   opcode.skipPrefix("");
   if (opcode.name == "createpolicy" && operands() > 0) {
     uint32_t to = define(0, Type::b64), zero = constantSlot(8, 0).offset;
-    Op &op = emitCompute({.fn = Fn::move, .type = Type::b64}, OpClass::move);
-    op.dst = to;
-    op.src[0] = zero;
+    emitCompute({.fn = Fn::move, .type = Type::b64}, OpClass::move, to, {zero});
     return;
   }
   emit(OpKind::nop, OpClass::control);
@@ -383,9 +363,7 @@ void Decoder::decodeMapa() {
   if (!expectOperands(3, 3))
     return;
   uint32_t from = use(1, type), to = define(0, type);
-  Op &op = emitCompute({.fn = Fn::move, .type = type}, OpClass::move);
-  op.dst = to;
-  op.src[0] = from;
+  emitCompute({.fn = Fn::move, .type = type}, OpClass::move, to, {from});
 }
 
 void Decoder::decodeMbarrier() {
@@ -433,8 +411,7 @@ void Decoder::decodeMbarrier() {
     return;
   program.sharedGranule = std::min(program.sharedGranule, 8u);
   program.usesBarriers = true;
-  program.barriers.push_back(detail);
-  emit(OpKind::memoryBarrier, OpClass::sync).detail = uint32_t(program.barriers.size() - 1);
+  emitWith(OpKind::memoryBarrier, OpClass::sync, program.barriers, detail);
 }
 
 std::span<const OpcodeEntry> gantry::ptx::memoryOpcodes() {

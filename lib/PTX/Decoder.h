@@ -155,7 +155,24 @@ private:
 
   // Ops.
   Op &emit(OpKind kind, OpClass opClass);
-  Op &emitCompute(const Compute &request, OpClass opClass);
+  Op &emitCompute(const Compute &request, OpClass opClass, uint32_t dst,
+                  std::initializer_list<uint32_t> sources, uint64_t constant = 0);
+  void emitCarry(Fn fn, Type type, uint32_t dst, std::pair<uint32_t, uint32_t> sources, bool in,
+                 bool out);
+  /// An op with details in a table of the program.
+  template <class Detail>
+  Op &emitWith(OpKind kind, OpClass opClass, std::vector<Detail> &table, const Detail &detail) {
+    table.push_back(detail);
+    Op &op = emit(kind, opClass);
+    op.detail = uint32_t(table.size() - 1);
+    return op;
+  }
+  void emitSync(OpKind kind, const SyncDetail &detail) {
+    emitWith(kind, OpClass::sync, program.syncs, detail);
+  }
+  void emitMatrix(OpKind kind, const MatrixDetail &detail) {
+    emitWith(kind, OpClass::matrix, program.matrices, detail);
+  }
   bool takeRounding(Compute &request);
   void takeMemoryModifiers(Access &access);
   Access takeAccess(const Operand &address, bool spaceTaken = false);
@@ -165,6 +182,8 @@ private:
   Slot memberMask(size_t index);
   std::vector<Slot> fragment(const Operand &operand, unsigned bytes);
   uint32_t truncated(const Operand &operand, Type type);
+  void pack(Type type);
+  void unpack(Type type);
 
   const Image &image;
   const Module &module;
