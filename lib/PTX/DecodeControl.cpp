@@ -51,13 +51,12 @@ void Decoder::decodeCall() {
   const Function &callee = module.functions[operand(at++).symbol.index];
   if (at < operands() && operand(at).kind == Operand::Kind::list)
     arguments = &operand(at++).elements;
-  if (!callee.isDefined) {
-    if (callee.name == "__assertfail") {
-      emit(OpKind::trap, OpClass::control).constant = 1;
-      return;
-    }
-    return fail("function '" + printable(callee.name) + "' is not defined in this file");
+  if (!callee.isDefined && callee.name == "__assertfail") {
+    emit(OpKind::trap, OpClass::control).constant = 1;
+    return;
   }
+  if (!callee.isDefined)
+    return fail("function '" + printable(callee.name) + "' is not defined in this file");
   if (callee.isKernel)
     return fail("calls of kernels are not supported");
   if (arguments->size() != callee.parameters.size() || results->size() != callee.results.size())
@@ -68,24 +67,31 @@ void Decoder::decodeCall() {
   Frame made{};
   made.function = &callee;
   made.variables.resize(callee.variables.size());
-  auto bind = [&](const std::vector<Operand> &actual, const std::vector<uint32_t> &formal) {
-    for (size_t i = 0; i < actual.size() && !failed(); ++i) {
-      if (actual[i].kind != Operand::Kind::symbol ||
-          actual[i].symbol.scope != SymbolRef::Scope::function)
-        return fail("arguments of calls are .param variables");
-      const Variable &given = frame->function->variables[actual[i].symbol.index];
-      const Variable &wanted = callee.variables[formal[i]];
-      if (given.size < wanted.size)
-        return fail("'" + printable(given.name) + "' is smaller than parameter '" +
-                        printable(wanted.name) + "'",
-                    StatusCode::invalidArgument);
-      made.variables[formal[i]] = homeOf(actual[i].symbol);
-    }
-  };
-  bind(*arguments, callee.parameters);
-  bind(*results, callee.results);
-  if (failed())
-    return;
+  bind(made, *arguments, callee.parameters);
+  bind(made, *results, callee.results);
+  if (!failed())
+    expandCall(made);
+}
+
+/// Lets parameters or results of a call be the variables that the caller gives.
+void Decoder::bind(Frame &callee, const std::vector<Operand> &actual,
+                   const std::vector<uint32_t> &formal) {
+  for (size_t i = 0; i < actual.size() && !failed(); ++i) {
+    if (actual[i].kind != Operand::Kind::symbol ||
+        actual[i].symbol.scope != SymbolRef::Scope::function)
+      return fail("arguments of calls are .param variables");
+    const Variable &given = frame->function->variables[actual[i].symbol.index];
+    const Variable &wanted = callee.function->variables[formal[i]];
+    if (given.size < wanted.size)
+      return fail("'" + printable(given.name) + "' is smaller than parameter '" +
+                      printable(wanted.name) + "'",
+                  StatusCode::invalidArgument);
+    callee.variables[formal[i]] = homeOf(actual[i].symbol);
+  }
+}
+
+/// A guarded call is jumped over where the guard does not hold.
+void Decoder::expandCall(Frame &callee) {
   uint32_t around = noSlot;
   if (current->guard >= 0) {
     around = uint32_t(program.ops.size());
@@ -93,7 +99,7 @@ void Decoder::decodeCall() {
     op.guardNegated = !op.guardNegated;
   }
   Opcode kept = opcode;
-  expand(made);
+  expand(callee);
   opcode = kept;
   if (around != noSlot)
     program.ops[around].target = uint32_t(program.ops.size());
@@ -123,9 +129,7 @@ void Decoder::decodeBarrier() {
     if (!expectOperands(1, 1))
       return;
     detail.members = memberMask(0);
-    program.syncs.push_back(detail);
-    emit(OpKind::warpBarrier, OpClass::sync).detail = uint32_t(program.syncs.size() - 1);
-    return;
+    return emitSync(OpKind::warpBarrier, detail);
   }
   bool cluster = opcode.take("cluster");
   opcode.take("cta");
@@ -142,9 +146,7 @@ void Decoder::decodeBarrier() {
     detail.barrier = {constantSlot(4, 15).offset, 4};
     detail.aligned = false;
     program.usesBarriers = true;
-    program.syncs.push_back(detail);
-    emit(OpKind::barrier, OpClass::sync).detail = uint32_t(program.syncs.size() - 1);
-    return;
+    return emitSync(OpKind::barrier, detail);
   }
   program.usesBarriers = true;
   size_t at = 0;
@@ -172,8 +174,7 @@ void Decoder::decodeBarrier() {
     if (operands() == 2)
       detail.threads = {use(1, Type::u32), 4};
   }
-  program.syncs.push_back(detail);
-  emit(OpKind::barrier, OpClass::sync).detail = uint32_t(program.syncs.size() - 1);
+  emitSync(OpKind::barrier, detail);
 }
 
 Slot Decoder::memberMask(size_t index) { return {use(index, Type::b32), 4}; }
@@ -195,8 +196,7 @@ void Decoder::decodeShuffle() {
   detail.dst = {define(0, Type::b32), 4};
   if (current->second.kind != Operand::Kind::none)
     detail.predicate = {definePredicate(current->second), 0};
-  program.syncs.push_back(detail);
-  emit(OpKind::shuffle, OpClass::sync).detail = uint32_t(program.syncs.size() - 1);
+  emitSync(OpKind::shuffle, detail);
 }
 
 void Decoder::decodeVote() {
@@ -216,8 +216,7 @@ void Decoder::decodeVote() {
   detail.members = memberMask(2);
   detail.dst =
       type == Type::pred ? Slot{usePredicate(operand(0)), 0} : Slot{define(0, Type::b32), 4};
-  program.syncs.push_back(detail);
-  emit(OpKind::vote, OpClass::sync).detail = uint32_t(program.syncs.size() - 1);
+  emitSync(OpKind::vote, detail);
 }
 
 void Decoder::decodeMatch() {
@@ -235,8 +234,7 @@ void Decoder::decodeMatch() {
   detail.dst = {define(0, Type::b32), 4};
   if (current->second.kind != Operand::Kind::none)
     detail.predicate = {definePredicate(current->second), 0};
-  program.syncs.push_back(detail);
-  emit(OpKind::match, OpClass::sync).detail = uint32_t(program.syncs.size() - 1);
+  emitSync(OpKind::match, detail);
 }
 
 void Decoder::decodeRedux() {
@@ -256,8 +254,7 @@ void Decoder::decodeRedux() {
   detail.a = {use(1, Type::b32), 4};
   detail.members = memberMask(2);
   detail.dst = {define(0, Type::b32), 4};
-  program.syncs.push_back(detail);
-  emit(OpKind::redux, OpClass::sync).detail = uint32_t(program.syncs.size() - 1);
+  emitSync(OpKind::redux, detail);
 }
 
 void Decoder::decodeActiveMask() {
@@ -276,8 +273,7 @@ void Decoder::decodeElect() {
   if (operand(0).kind != Operand::Kind::sink)
     detail.dst = {define(0, Type::b32), 4};
   detail.predicate = {definePredicate(current->second), 0};
-  program.syncs.push_back(detail);
-  emit(OpKind::elect, OpClass::sync).detail = uint32_t(program.syncs.size() - 1);
+  emitSync(OpKind::elect, detail);
 }
 
 std::span<const OpcodeEntry> gantry::ptx::controlOpcodes() {

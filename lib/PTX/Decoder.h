@@ -123,6 +123,8 @@ private:
   };
 
   void expand(Frame &frame);
+  void bind(Frame &callee, const std::vector<Operand> &actual, const std::vector<uint32_t> &formal);
+  void expandCall(Frame &callee);
   void instruction();
   void fail(std::string message, StatusCode code = StatusCode::unsupported);
   void failOpcode();
