@@ -65,8 +65,6 @@ void Decoder::decodeLoadMatrix() {
   if (!expectOperands(2, 2))
     return;
   detail.access = takeAccess(operand(store ? 0 : 1));
-  if (detail.access.space == Space::generic)
-    detail.access.space = Space::generic;
   opcode.take("b16");
   detail.access.width = 16;
   detail.regs = fragment(operand(store ? 1 : 0), 4);
@@ -77,9 +75,7 @@ void Decoder::decodeLoadMatrix() {
                     " registers",
                 StatusCode::invalidArgument);
   noteAccess(detail.access);
-  program.matrices.push_back(detail);
-  emit(store ? OpKind::storeMatrix : OpKind::loadMatrix, OpClass::matrix).detail =
-      uint32_t(program.matrices.size() - 1);
+  emitMatrix(store ? OpKind::storeMatrix : OpKind::loadMatrix, detail);
 }
 
 void Decoder::decodeStoreMatrix() { decodeLoadMatrix(); }
@@ -140,12 +136,11 @@ void Decoder::decodeMma() {
     copy(detail.bRegs, detail.slots.b);
     copy(detail.cRegs, detail.slots.c);
   }
-  program.matrices.push_back(detail);
-  emit(OpKind::multiplyMatrices, OpClass::matrix).detail = uint32_t(program.matrices.size() - 1);
+  emitMatrix(OpKind::multiplyMatrices, detail);
 }
 
-/// wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {…}, [p]{, stride}, wmma.store.d, wmma.mma.
-/// Which lane holds which element is left open by PTX: here lane by lane, row by row.
+/// wmma.load, wmma.store and wmma.mma. Which lane holds which element is left open by PTX: here
+/// lane by lane, row by row.
 void Decoder::decodeWmma() {
   MatrixDetail detail;
   detail.wmma = true;
@@ -156,54 +151,57 @@ void Decoder::decodeWmma() {
   opcode.take("aligned");
   if (!takeShape(opcode, detail))
     return failOpcode();
-  if (*what == 2) {
-    detail.rowA = opcode.takeOneOf({"row", "col"}).value_or(0) == 0;
-    detail.rowB = opcode.takeOneOf({"row", "col"}).value_or(0) == 0;
-    detail.saturate = opcode.take("satfinite");
-    Type types[4];
-    unsigned count = 0;
-    for (Type type = opcode.takeType(); type != Type::none && count < 4; type = opcode.takeType())
-      types[count++] = type;
-    if (!expectOperands(4, 4))
-      return;
-    if (count == 2) { // f16: the types of d and c
-      detail.d = types[0];
-      detail.c = types[1];
-    } else if (count == 4) {
-      detail.d = types[0];
-      detail.a = types[1];
-      detail.b = types[2];
-      detail.c = types[3];
-    } else {
-      return failOpcode();
-    }
-    bool known = detail.a == Type::f16 || detail.a == Type::bf16 || detail.a == Type::tf32 ||
-                 detail.a == Type::s8 || detail.a == Type::u8;
-    bool sums = (detail.d == Type::f32 || detail.d == Type::f16 || detail.d == Type::s32) &&
-                (detail.c == Type::f32 || detail.c == Type::f16 || detail.c == Type::s32);
-    if (!known || !sums || detail.a != detail.b)
-      return failOpcode();
-    detail.dRegs = fragment(operand(0), 4);
-    detail.aRegs = fragment(operand(1), 4);
-    detail.bRegs = fragment(operand(2), 4);
-    detail.cRegs = fragment(operand(3), 4);
-    if (failed())
-      return;
-    if (detail.aRegs.empty() || detail.bRegs.empty() || detail.dRegs.empty() ||
-        detail.cRegs.empty())
-      return failOpcode();
-    program.matrices.push_back(detail);
-    emit(OpKind::multiplyMatrices, OpClass::matrix).detail = uint32_t(program.matrices.size() - 1);
+  if (*what == 2)
+    decodeWmmaMultiply(detail);
+  else
+    decodeWmmaMove(detail, *what == 1 ? OpKind::storeMatrix : OpKind::loadMatrix);
+}
+
+/// wmma.mma.sync.aligned.row.col.m16n16k16.d{.a.b}.c d, a, b, c: without a and b these are of f16.
+void Decoder::decodeWmmaMultiply(MatrixDetail &detail) {
+  detail.rowA = opcode.takeOneOf({"row", "col"}).value_or(0) == 0;
+  detail.rowB = opcode.takeOneOf({"row", "col"}).value_or(0) == 0;
+  detail.saturate = opcode.take("satfinite");
+  std::vector<Type> types;
+  for (Type type = opcode.takeType(); type != Type::none && types.size() < 4;
+       type = opcode.takeType())
+    types.push_back(type);
+  if (!expectOperands(4, 4))
     return;
+  if (types.size() != 2 && types.size() != 4)
+    return failOpcode();
+  detail.d = types.front();
+  detail.c = types.back();
+  if (types.size() == 4) {
+    detail.a = types[1];
+    detail.b = types[2];
   }
-  bool store = *what == 1;
+  auto isSum = [](Type type) {
+    return type == Type::f32 || type == Type::f16 || type == Type::s32;
+  };
+  bool known = detail.a == Type::f16 || detail.a == Type::bf16 || detail.a == Type::tf32 ||
+               detail.a == Type::s8 || detail.a == Type::u8;
+  if (!known || !isSum(detail.d) || !isSum(detail.c) || detail.a != detail.b)
+    return failOpcode();
+  detail.dRegs = fragment(operand(0), 4);
+  detail.aRegs = fragment(operand(1), 4);
+  detail.bRegs = fragment(operand(2), 4);
+  detail.cRegs = fragment(operand(3), 4);
+  if (failed())
+    return;
+  if (detail.aRegs.empty() || detail.bRegs.empty() || detail.dRegs.empty() || detail.cRegs.empty())
+    return failOpcode();
+  emitMatrix(OpKind::multiplyMatrices, detail);
+}
+
+/// wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {…}, [p]{, stride}, and wmma.store.d.
+void Decoder::decodeWmmaMove(MatrixDetail &detail, OpKind kind) {
+  const bool store = kind == OpKind::storeMatrix;
   auto part = opcode.takeOneOf({"a", "b", "c", "d"});
   detail.rowMajor = opcode.takeOneOf({"row", "col"}).value_or(0) == 0;
   if (!part)
     return failOpcode();
-  detail.fragment = *part == 0   ? MatrixDetail::Fragment::a
-                    : *part == 1 ? MatrixDetail::Fragment::b
-                                 : MatrixDetail::Fragment::c;
+  detail.fragment = MatrixDetail::Fragment(std::min(*part, 2u));
   if (!expectOperands(2, 3))
     return;
   detail.access = takeAccess(operand(store ? 0 : 1));
@@ -219,9 +217,7 @@ void Decoder::decodeWmma() {
   if (detail.regs.empty())
     return failOpcode();
   noteAccess(detail.access);
-  program.matrices.push_back(detail);
-  emit(store ? OpKind::storeMatrix : OpKind::loadMatrix, OpClass::matrix).detail =
-      uint32_t(program.matrices.size() - 1);
+  emitMatrix(kind, detail);
 }
 
 std::span<const OpcodeEntry> gantry::ptx::matrixOpcodes() {

@@ -183,6 +183,8 @@ private:
   bool loadConstantParameter(const Access &access);
   Slot memberMask(size_t index);
   std::vector<Slot> fragment(const Operand &operand, unsigned bytes);
+  void decodeWmmaMultiply(MatrixDetail &detail);
+  void decodeWmmaMove(MatrixDetail &detail, OpKind kind);
   uint32_t truncated(const Operand &operand, Type type);
   void pack(Type type);
   void unpack(Type type);
