@@ -519,6 +519,49 @@ void Decoder::expand(Frame &made) {
   current = call;
 }
 
+/// Parameters lie one after the other, as a launch gives them.
+void Decoder::placeParameters(Frame &kernel) {
+  KernelInfo &info = program.info;
+  for (uint32_t index : kernel.function->parameters) {
+    const Variable &variable = kernel.function->variables[index];
+    uint64_t offset = alignTo(info.parameterBytes, variable.align);
+    info.parameters.push_back({std::string(variable.name), variable.type, offset, variable.size});
+    info.parameterBytes = offset + variable.size;
+    kernel.variables[index] = {Space::param, int64_t(offset)};
+  }
+  if (info.parameterBytes > 32764)
+    fail("kernel '" + printable(info.name) + "' has more than 32764 bytes of parameters");
+}
+
+/// Dynamic shared memory begins behind the static variables; so these must all be known before an
+/// address of it is made: those of the kernel and of the module in the order they are declared.
+void Decoder::placeShared(const Function &kernel) {
+  for (uint32_t i = 0; i < module.variables.size() && !failed(); ++i)
+    if (module.variables[i].space == Space::shared && !module.variables[i].isExtern)
+      sharedAddress(true, i, module.variables[i]);
+  Frame each{};
+  frame = &each;
+  for (const Function &function : module.functions) {
+    if (function.isKernel && &function != &kernel)
+      continue;
+    each.function = &function;
+    for (uint32_t i = 0; i < function.variables.size() && !failed(); ++i)
+      if (function.variables[i].space == Space::shared)
+        sharedAddress(false, i, function.variables[i]);
+  }
+  frame = nullptr;
+  sharedBytes = alignTo(sharedBytes, 16);
+  for (uint32_t i = 0; i < module.variables.size(); ++i)
+    if (module.variables[i].space == Space::shared && module.variables[i].isExtern) {
+      sharedBytes = alignTo(sharedBytes, module.variables[i].align);
+      sharedHomes[{true, i}] = 0;
+    }
+  for (auto &[key, home] : sharedHomes)
+    if (module.variables[key.second].isExtern)
+      home = int64_t(sharedBytes);
+  program.info.staticShared = sharedBytes;
+}
+
 Status Decoder::run(const Function &kernel) {
   KernelInfo &info = program.info;
   info.name = std::string(kernel.name);
@@ -532,41 +575,8 @@ Status Decoder::run(const Function &kernel) {
   Frame outermost{};
   outermost.function = &kernel;
   outermost.variables.resize(kernel.variables.size());
-  for (uint32_t index : kernel.parameters) {
-    const Variable &variable = kernel.variables[index];
-    uint64_t offset = alignTo(info.parameterBytes, variable.align);
-    info.parameters.push_back({std::string(variable.name), variable.type, offset, variable.size});
-    info.parameterBytes = offset + variable.size;
-    outermost.variables[index] = {Space::param, int64_t(offset)};
-  }
-  if (info.parameterBytes > 32764)
-    fail("kernel '" + printable(kernel.name) + "' has more than 32764 bytes of parameters");
-  // Dynamic shared memory begins behind the static variables; so these must all be known before an
-  // address of it is made: those of the kernel and of the module in the order they are declared.
-  frame = &outermost;
-  for (uint32_t i = 0; i < module.variables.size() && !failed(); ++i)
-    if (module.variables[i].space == Space::shared && !module.variables[i].isExtern)
-      sharedAddress(true, i, module.variables[i]);
-  for (const Function &function : module.functions) {
-    if (function.isKernel && &function != &kernel)
-      continue;
-    outermost.function = &function;
-    for (uint32_t i = 0; i < function.variables.size() && !failed(); ++i)
-      if (function.variables[i].space == Space::shared)
-        sharedAddress(false, i, function.variables[i]);
-  }
-  frame = nullptr;
-  outermost.function = &kernel;
-  sharedBytes = alignTo(sharedBytes, 16);
-  for (uint32_t i = 0; i < module.variables.size(); ++i)
-    if (module.variables[i].space == Space::shared && module.variables[i].isExtern) {
-      sharedBytes = alignTo(sharedBytes, module.variables[i].align);
-      sharedHomes[{true, i}] = 0;
-    }
-  for (auto &[key, home] : sharedHomes)
-    if (module.variables[key.second].isExtern)
-      home = int64_t(sharedBytes);
-  info.staticShared = sharedBytes;
+  placeParameters(outermost);
+  placeShared(kernel);
   if (!failed())
     expand(outermost);
   if (!failed()) {

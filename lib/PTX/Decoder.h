@@ -122,6 +122,8 @@ private:
     Frame *caller;
   };
 
+  void placeParameters(Frame &kernel);
+  void placeShared(const Function &kernel);
   void expand(Frame &frame);
   void bind(Frame &callee, const std::vector<Operand> &actual, const std::vector<uint32_t> &formal);
   void expandCall(Frame &callee);
