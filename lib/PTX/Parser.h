@@ -70,6 +70,13 @@ private:
 
   //===--- Variables and registers (ParserVariables.cpp) ---===//
 
+  struct VariableType {
+    uint32_t align = 0; ///< 0: that of the type
+    unsigned vector = 1;
+    Type type = Type::none;
+  };
+  VariableType variableType();
+  Variable variable(const VariableType &of);
   void variables(Space space, bool isExtern, std::vector<Variable> &into, bool inFunction);
   void initialiser(Variable &variable);
   void initialValue(Variable &variable, uint64_t &offset, unsigned elementBytes);

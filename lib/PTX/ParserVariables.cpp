@@ -14,78 +14,84 @@ static constexpr uint32_t maxRegisters = 1u << 20;
 
 /// What stands after the space: `.align 4 .v2 .f32 name[4][2] = {…}, name2;`
 void Parser::variables(Space space, bool isExtern, std::vector<Variable> &into, bool inFunction) {
-  uint32_t align = 0;
-  unsigned vector = 1;
-  Type type = Type::none;
+  const VariableType type = variableType();
+  if (failed())
+    return;
+  do {
+    Variable made = variable(type);
+    if (failed())
+      return;
+    made.space = space;
+    made.isExtern = isExtern;
+    into.push_back(std::move(made));
+    if (inFunction)
+      scopes[open.back()].variables[into.back().name] = uint32_t(into.size() - 1);
+  } while (space != Space::param && accept(','));
+  if (space != Space::param || inFunction)
+    expect(';');
+}
+
+Parser::VariableType Parser::variableType() {
+  VariableType made;
   while (!failed() && token.kind == Token::Kind::dotted) {
     std::string_view word = token.text;
     advance();
     if (word == ".align") {
       uint64_t value = expectInteger("an alignment");
       if (!std::has_single_bit(value) || value > 4096)
-        return fail("an alignment is a power of two of at most 4096");
-      align = uint32_t(value);
+        fail("an alignment is a power of two of at most 4096");
+      made.align = uint32_t(value);
     } else if (word == ".ptr") { // .param .u64 .ptr .global .align 4: what it points to
       while (token.kind == Token::Kind::dotted && spaceNamed(token.text) != Space::generic)
         advance();
       if (acceptDotted(".align"))
         expectInteger("an alignment");
     } else if (word == ".v2" || word == ".v4" || word == ".v8") {
-      vector = unsigned(word[2] - '0');
+      made.vector = unsigned(word[2] - '0');
     } else if (word == ".attribute") {
       expect('(');
       while (!failed() && !token.is(')') && token.kind != Token::Kind::end)
         advance();
       expect(')');
     } else if (auto known = typeNamed(word.substr(1))) {
-      type = *known;
+      made.type = *known;
     } else {
-      return fail("'" + printable(word) + "' is no type and no property of a variable");
+      fail("'" + printable(word) + "' is no type and no property of a variable");
     }
   }
-  if (!failed() && type == Type::none)
-    return fail("expected a type before " + describeToken());
-  do {
-    Variable variable;
-    variable.place = token.place;
-    variable.name = expectWord("the name of a variable");
-    variable.space = space;
-    variable.type = type;
-    variable.isExtern = isExtern;
-    uint64_t count = vector;
-    if (token.is('<')) { // name<4>: several of them
-      return fail("numbered variables are not supported");
-    }
-    bool unsized = false;
-    while (!failed() && accept('[')) {
-      uint64_t extent = 0;
-      if (token.is(']'))
-        unsized = true;
-      else
-        extent = expectInteger("the size of an array");
-      expect(']');
-      if (extent > maxVariableBytes || count * extent > maxVariableBytes)
-        return fail("variable '" + printable(variable.name) + "' is too large");
-      count *= extent;
-    }
-    unsigned element = std::max(1u, typeBytes(type));
-    variable.size = count * element;
-    if (variable.size > maxVariableBytes)
-      return fail("variable '" + printable(variable.name) + "' is too large");
-    variable.align = align ? align : element * vector;
-    if (accept('=')) {
-      initialiser(variable);
-      if (unsized)
-        variable.size = variable.bytes.size();
-    }
-    if (failed())
-      return;
-    into.push_back(std::move(variable));
-    if (inFunction)
-      scopes[open.back()].variables[into.back().name] = uint32_t(into.size() - 1);
-  } while (space != Space::param && accept(','));
-  if (space != Space::param || inFunction)
-    expect(';');
+  if (!failed() && made.type == Type::none)
+    fail("expected a type before " + describeToken());
+  return made;
+}
+
+/// `name[4][2] = {…}`
+Variable Parser::variable(const VariableType &of) {
+  Variable made;
+  made.place = token.place;
+  made.name = expectWord("the name of a variable");
+  made.type = of.type;
+  if (token.is('<')) // name<4>: several of them
+    fail("numbered variables are not supported");
+  const unsigned element = std::max(1u, typeBytes(of.type));
+  uint64_t count = of.vector;
+  bool isUnsized = false, isTooLarge = false;
+  while (!failed() && !isTooLarge && accept('[')) {
+    isUnsized |= token.is(']');
+    uint64_t extent = token.is(']') ? 0 : expectInteger("the size of an array");
+    expect(']');
+    isTooLarge = extent > maxVariableBytes || count * extent > maxVariableBytes;
+    count *= extent;
+  }
+  made.size = count * element;
+  if (isTooLarge || made.size > maxVariableBytes)
+    fail("variable '" + printable(made.name) + "' is too large");
+  made.align = of.align ? of.align : element * of.vector;
+  if (!failed() && accept('=')) {
+    initialiser(made);
+    if (isUnsized)
+      made.size = made.bytes.size();
+  }
+  return made;
 }
 
 void Parser::initialiser(Variable &variable) {
