@@ -34,28 +34,22 @@ void slotsOfMatrices(const MatrixDetail &detail, OpKind kind, Read read, Write w
 
 /// Calls `read` and `write` with the slots of an op.
 template <class Read, class Write>
-void slotsOf(const KernelProgram &program, const Op &op, Read read, Write write) {
+void slotsOf(const Program &program, const Op &op, Read read, Write write) {
+  auto readAll = [&](const auto &...slots) { (read(slots.offset), ...); };
   read(op.guard);
   switch (op.kind) {
   case OpKind::load:
-  case OpKind::loadParameter: {
-    const Access &access = program.accesses[op.detail];
-    read(access.base.offset);
-    for (unsigned i = 0; i < access.count; ++i)
-      write(access.values[i].offset);
-    return;
-  }
+  case OpKind::loadParameter:
   case OpKind::store: {
     const Access &access = program.accesses[op.detail];
     read(access.base.offset);
     for (unsigned i = 0; i < access.count; ++i)
-      read(access.values[i].offset);
+      op.kind == OpKind::store ? read(access.values[i].offset) : write(access.values[i].offset);
     return;
   }
   case OpKind::atomic: {
     const AtomicDetail &detail = program.atomics[op.detail];
-    read(detail.access.base.offset);
-    read(detail.swap.offset);
+    readAll(detail.access.base, detail.swap);
     for (unsigned i = 0; i < detail.access.count; ++i) {
       read(detail.operands[i].offset);
       write(detail.access.values[i].offset);
@@ -64,10 +58,7 @@ void slotsOf(const KernelProgram &program, const Op &op, Read read, Write write)
   }
   case OpKind::copyAsync: {
     const CopyDetail &detail = program.copies[op.detail];
-    read(detail.from.base.offset);
-    read(detail.to.base.offset);
-    read(detail.size.offset);
-    return;
+    return readAll(detail.from.base, detail.to.base, detail.size);
   }
   case OpKind::barrier:
   case OpKind::warpBarrier:
@@ -77,23 +68,18 @@ void slotsOf(const KernelProgram &program, const Op &op, Read read, Write write)
   case OpKind::redux:
   case OpKind::elect: {
     const SyncDetail &detail = program.syncs[op.detail];
-    for (const Slot *slot :
-         {&detail.members, &detail.a, &detail.b, &detail.c, &detail.barrier, &detail.threads})
-      read(slot->offset);
+    readAll(detail.members, detail.a, detail.b, detail.c, detail.barrier, detail.threads);
     write(detail.dst.offset);
     write(detail.predicate.offset);
     return;
   }
   case OpKind::loadMatrix:
   case OpKind::storeMatrix:
-  case OpKind::multiplyMatrices: {
-    slotsOfMatrices(program.matrices[op.detail], op.kind, read, write);
-    return;
-  }
+  case OpKind::multiplyMatrices:
+    return slotsOfMatrices(program.matrices[op.detail], op.kind, read, write);
   case OpKind::memoryBarrier: {
     const BarrierDetail &detail = program.barriers[op.detail];
-    read(detail.access.base.offset);
-    read(detail.operand.offset);
+    readAll(detail.access.base, detail.operand);
     write(detail.dst.offset);
     return;
   }
@@ -134,6 +120,22 @@ private:
         std::lower_bound(indexOf.begin(), indexOf.end(), std::pair<uint32_t, uint32_t>{slot, 0});
     return found != indexOf.end() && found->first == slot ? found->second : noSlot;
   }
+  /// Calls `use` with the registers that the op reads, or writes.
+  template <class Use>
+  void forReads(const Op &op, Use use) const {
+    slotsOf(program, op, registersOf(use), [](uint32_t) {});
+  }
+  template <class Use>
+  void forWrites(const Op &op, Use use) const {
+    slotsOf(program, op, [](uint32_t) {}, registersOf(use));
+  }
+  template <class Use>
+  auto registersOf(Use &use) const {
+    return [this, &use](uint32_t slot) {
+      if (uint32_t reg = index(slot); reg != noSlot)
+        use(reg);
+    };
+  }
   static bool has(const Bits &bits, uint32_t at) { return bits[at / 64] >> (at % 64) & 1; }
 
   void findBlocks() {
@@ -168,21 +170,13 @@ private:
   /// What an op does to the registers that may be undefined.
   void step(const Op &op, Bits &undefined) const {
     bool fromUndefined = false;
-    slotsOf(
-        program, op,
-        [&](uint32_t slot) {
-          uint32_t at = index(slot);
-          fromUndefined |= at != noSlot && has(undefined, at);
-        },
-        [](uint32_t) {});
+    forReads(op, [&](uint32_t reg) { fromUndefined |= has(undefined, reg); });
     if (op.guard != noSlot || (moves(op) && fromUndefined))
       return; // a lane that does not run writes nothing
-    slotsOf(
-        program, op, [](uint32_t) {},
-        [&](uint32_t slot) {
-          if (uint32_t at = index(slot); at != noSlot)
-            undefined[at / 64] &= ~(uint64_t(1) << (at % 64));
-        });
+    forWrites(op, [&](uint32_t reg) { undefined[reg / 64] &= ~(uint64_t(1) << (reg % 64)); });
+  }
+  uint32_t endOf(size_t block) const {
+    return block + 1 < starts.size() ? starts[block + 1] : uint32_t(program.ops.size());
   }
 
   void solve() {
@@ -193,11 +187,9 @@ private:
       uint32_t block = work.back();
       work.pop_back();
       Bits now = atStart[block];
-      uint32_t at = starts[block],
-               end = block + 1 < starts.size() ? starts[block + 1] : uint32_t(program.ops.size());
-      for (; at < end; ++at)
+      for (uint32_t at = starts[block]; at < endOf(block); ++at)
         step(program.ops[at], now);
-      forTargets(end - 1, [&](uint32_t target) {
+      forTargets(endOf(block) - 1, [&](uint32_t target) {
         Bits &there = atStart[blockOf[target]];
         bool changed = there.empty();
         there.resize(words);
@@ -211,62 +203,55 @@ private:
     }
   }
 
-  /// Reads of what may be undefined are checked; writes of those registers are noted.
-  void mark() {
-    std::vector<bool> watched(program.registers.size());
+  /// The registers that an op may read undefined.
+  std::vector<bool> readUndefined() const {
+    std::vector<bool> made(program.registers.size());
     for (size_t block = 0; block < starts.size(); ++block) {
       if (atStart[block].empty())
         continue; // nothing leads there
       Bits now = atStart[block];
-      uint32_t end = block + 1 < starts.size() ? starts[block + 1] : uint32_t(program.ops.size());
-      for (uint32_t at = starts[block]; at < end; ++at) {
-        slotsOf(
-            program, program.ops[at],
-            [&](uint32_t slot) {
-              uint32_t reg = index(slot);
-              if (reg != noSlot && has(now, reg))
-                watched[reg] = true;
-            },
-            [](uint32_t) {});
+      for (uint32_t at = starts[block]; at < endOf(block); ++at) {
+        forReads(program.ops[at], [&](uint32_t reg) {
+          if (has(now, reg))
+            made[reg] = true;
+        });
         step(program.ops[at], now);
       }
     }
-    // A move hands on what it reads, so its result is watched with it.
+    return made;
+  }
+
+  /// A move hands on what it reads, so its result is watched with it.
+  void followMoves(std::vector<bool> &watched) const {
     for (bool changed = true; changed;) {
       changed = false;
       for (const Op &op : program.ops) {
-        bool from = false;
-        auto look = [&](uint32_t slot) {
-          uint32_t reg = index(slot);
-          return reg != noSlot ? reg : noSlot;
-        };
-        if (!moves(op))
-          continue;
-        slotsOf(
-            program, op,
-            [&](uint32_t slot) { from |= look(slot) != noSlot && watched[look(slot)]; },
-            [](uint32_t) {});
-        slotsOf(
-            program, op, [](uint32_t) {},
-            [&](uint32_t slot) {
-              uint32_t reg = look(slot);
-              if (from && reg != noSlot && !watched[reg])
-                changed = watched[reg] = true;
-            });
+        bool isFrom = false;
+        if (moves(op))
+          forReads(op, [&](uint32_t reg) { isFrom |= watched[reg]; });
+        if (isFrom)
+          forWrites(op, [&](uint32_t reg) {
+            changed |= !watched[reg];
+            watched[reg] = true;
+          });
       }
     }
+  }
+
+  /// Reads of what may be undefined are checked; writes of those registers are noted.
+  void mark() {
+    std::vector<bool> watched = readUndefined();
+    followMoves(watched);
     for (Op &op : program.ops) {
       WatchedOp watch;
-      slotsOf(
-          program, op,
-          [&](uint32_t slot) {
-            if (uint32_t reg = index(slot); reg != noSlot && watched[reg])
-              watch.reads.push_back(reg);
-          },
-          [&](uint32_t slot) {
-            if (uint32_t reg = index(slot); reg != noSlot && watched[reg])
-              watch.writes.push_back(reg);
-          });
+      forReads(op, [&](uint32_t reg) {
+        if (watched[reg])
+          watch.reads.push_back(reg);
+      });
+      forWrites(op, [&](uint32_t reg) {
+        if (watched[reg])
+          watch.writes.push_back(reg);
+      });
       if (watch.reads.empty() && watch.writes.empty())
         continue;
       watch.moves = moves(op);
