@@ -334,40 +334,75 @@ static Value continueCache(NodeContext &n, size_t at, Value fresh, Value places,
   return writeSteps(n, past, fresh, places, 2, /*circular=*/false);
 }
 
-/// The first step of generating text, or, with a cache, one that goes on.
-static Values groupQueryAttention(NodeContext &n) {
+/// Queries, keys and values of GroupQueryAttention, which may lie side by side in the query.
+static Heads readGroupedHeads(NodeContext &n) {
   int64_t heads = n.intAttr("num_heads", 0), keyHeads = n.intAttr("kv_num_heads", 0);
-  bool turns = n.intAttr("do_rotary", 0) != 0,
-       interleaved = n.intAttr("rotary_interleaved", 0) != 0;
-  int64_t window = n.intAttr("local_window_size", -1);
-  bool isSmooth = n.intAttr("smooth_softmax", 0) > 0;
-  bool hasPast = n.input(3) && n.typeOf(n.input(3)).getNumElements() > 0;
-  Value query = n.input(0), key = n.input(1), value = n.input(2), lengths = n.input(5);
-  Value added = n.input(10), sink = n.input(11);
-  if (n.input(9))
-    return {n.fail("operand 9 (position_ids) is not supported; leave it out, and positions count "
-                   "from the start of the cache")};
+  Value query = n.input(0), key = n.input(1), value = n.input(2);
   if (heads < 1 || keyHeads < 1 || n.rankOf(query) != 3 || bool(key) != bool(value))
-    return {n.fail("num_heads, kv_num_heads and operands [batch, steps, hidden] are needed")};
-  if (!lengths)
-    return {n.fail("operand 5 (seqlens_k) is missing")};
-  if (hasPast && !n.input(4))
-    return {n.fail("operand 4 (past_value) is missing")};
+    return {
+        n.fail("num_heads, kv_num_heads and operands [batch, steps, hidden] are needed"), {}, {}};
   if (!key) {
     int64_t size = n.shapeOf(query)[2] / (heads + 2 * keyHeads);
     if (size < 1 || size * (heads + 2 * keyHeads) != n.shapeOf(query)[2])
-      return {n.fail("the packed query is not as wide as all heads")};
+      return {n.fail("the packed query is not as wide as all heads"), {}, {}};
     key = n.sliceAxis(query, 2, heads * size, keyHeads * size);
     value = n.sliceAxis(query, 2, (heads + keyHeads) * size, keyHeads * size);
     query = n.sliceAxis(query, 2, 0, heads * size);
   }
-  Value q = splitHeads(n, query, heads), k = splitHeads(n, key, keyHeads),
-        v = splitHeads(n, value, keyHeads);
+  return {splitHeads(n, query, heads), splitHeads(n, key, keyHeads),
+          splitHeads(n, value, keyHeads)};
+}
+
+/// Turns queries and keys by where they stand: behind `before` others, if any.
+static void rotateFrom(NodeContext &n, Value before, bool interleaved, Heads &of) {
+  if (!n.input(7) || !n.input(8) || n.rankOf(n.input(7)) != 2 || n.rankOf(n.input(8)) != 2) {
+    n.fail("do_rotary needs caches of cosines and sines of 2 dimensions");
+    return;
+  }
+  Ints s = n.shapeOf(of.q);
+  Value positions = n.iota({1, s[2]}, n.i64(), 1);
+  if (before)
+    positions = n.add(positions, n.reshape(before, {s[0], 1}));
+  Value cosines = overHeads(n, n.make<GatherOp>(n.input(7), positions, uint64_t(0)));
+  Value sines = overHeads(n, n.make<GatherOp>(n.input(8), positions, uint64_t(0)));
+  of.q = rotate(n, of.q, cosines, sines, interleaved);
+  of.k = rotate(n, of.k, cosines, sines, interleaved);
+}
+
+/// Which keys a query sees: none behind the last that is no padding, none too far before it.
+static Value visibleKeys(NodeContext &n, const Heads &of, Value last, Value before) {
+  int64_t window = n.intAttr("local_window_size", -1);
+  Value keyAt = n.iota({1, 1, 1, n.shapeOf(of.k)[2]}, n.i64(), 3);
+  Value isKey = n.compare(CompareDirection::LE, keyAt, last);
+  if (window > 0) {
+    Value queryAt = n.iota({1, 1, n.shapeOf(of.q)[2], 1}, n.i64(), 2);
+    if (before)
+      queryAt = n.add(queryAt, before);
+    Value isNear = n.compare(CompareDirection::GT, keyAt, n.addScalar(queryAt, -double(window)));
+    isKey = n.make<LogicalAndOp>(isKey, isNear);
+  }
+  return isKey;
+}
+
+/// The first step of generating text, or, with a cache, one that goes on.
+static Values groupQueryAttention(NodeContext &n) {
+  bool turns = n.intAttr("do_rotary", 0) != 0, isSmooth = n.intAttr("smooth_softmax", 0) > 0;
+  bool interleaved = n.intAttr("rotary_interleaved", 0) != 0;
+  bool hasPast = n.input(3) && n.typeOf(n.input(3)).getNumElements() > 0;
+  Value lengths = n.input(5), added = n.input(10), sink = n.input(11);
+  if (n.input(9))
+    return {n.fail("operand 9 (position_ids) is not supported; leave it out, and positions count "
+                   "from the start of the cache")};
+  Heads of = readGroupedHeads(n);
+  if (!lengths)
+    return {n.fail("operand 5 (seqlens_k) is missing")};
+  if (hasPast && !n.input(4))
+    return {n.fail("operand 4 (past_value) is missing")};
   Scores scores;
-  if (!defaultScale(n, q, scores) || !k || !v)
+  if (!defaultScale(n, of.q, scores) || !of.k || !of.v)
     return {};
-  Ints s = n.shapeOf(q);
-  if (n.shapeOf(k)[2] != s[2] || n.shapeOf(lengths) != Ints{s[0]})
+  Ints s = n.shapeOf(of.q);
+  if (n.shapeOf(of.k)[2] != s[2] || n.shapeOf(lengths) != Ints{s[0]})
     return {n.fail("keys must be as many as queries, and seqlens_k one for each batch")};
   // seqlens_k is the index of the last key that is no padding. Where all steps are in the query,
   // nothing was before, whatever a cache has.
@@ -376,45 +411,27 @@ static Values groupQueryAttention(NodeContext &n) {
   if (!total)
     return {};
   Value before = *total == s[2] ? Value() : n.addScalar(last, double(1 - s[2]));
-  if (turns) {
-    if (!n.input(7) || !n.input(8) || n.rankOf(n.input(7)) != 2 || n.rankOf(n.input(8)) != 2)
-      return {n.fail("do_rotary needs caches of cosines and sines of 2 dimensions")};
-    Value positions = n.iota({1, s[2]}, n.i64(), 1);
-    if (before)
-      positions = n.add(positions, n.reshape(before, {s[0], 1}));
-    Value cosines = overHeads(n, n.make<GatherOp>(n.input(7), positions, uint64_t(0)));
-    Value sines = overHeads(n, n.make<GatherOp>(n.input(8), positions, uint64_t(0)));
-    q = rotate(n, q, cosines, sines, interleaved);
-    k = rotate(n, k, cosines, sines, interleaved);
-  }
-  scores.softcap = n.floatAttr("softcap", 0);
-  scores.causal = true;
+  if (turns)
+    rotateFrom(n, before, interleaved, of);
   if (hasPast) {
     Value places = before ? n.reshape(before, {s[0]}) : Value();
-    k = continueCache(n, 3, k, places, *total);
-    v = continueCache(n, 4, v, places, *total);
+    of.k = continueCache(n, 3, of.k, places, *total);
+    of.v = continueCache(n, 4, of.v, places, *total);
   }
-  if (!q || !k || !v)
+  if (!of.q || !of.k || !of.v || n.hasFailed())
     return {};
+  scores.softcap = n.floatAttr("softcap", 0);
+  scores.causal = scores.mayHideAll = true;
   scores.offset = before;
-  Value keyAt = n.iota({1, 1, 1, n.shapeOf(k)[2]}, n.i64(), 3);
-  Value isKey = n.compare(CompareDirection::LE, keyAt, last);
-  if (window > 0) {
-    Value queryAt = n.iota({1, 1, s[2], 1}, n.i64(), 2);
-    if (before)
-      queryAt = n.add(queryAt, before);
-    Value isNear = n.compare(CompareDirection::GT, keyAt, n.addScalar(queryAt, -double(window)));
-    isKey = n.make<LogicalAndOp>(isKey, isNear);
-  }
+  Value isKey = visibleKeys(n, of, last, before);
   scores.bias =
-      addBias(n, padKeys(n, added, n.shapeOf(k)[2]),
-              hideWhereNot(n, isKey, n.elementOf(q), -std::numeric_limits<double>::infinity()));
-  scores.mayHideAll = true;
-  if (sink && n.shapeOf(sink) != Ints{heads})
+      addBias(n, padKeys(n, added, n.shapeOf(of.k)[2]),
+              hideWhereNot(n, isKey, n.elementOf(of.q), -std::numeric_limits<double>::infinity()));
+  if (sink && n.shapeOf(sink) != Ints{n.intAttr("num_heads", 0)})
     return {n.fail("operand 11 (head_sink) must be [num_heads]")};
   // Without scores of its own, one more of 0.
-  scores.sink = sink || !isSmooth ? sink : n.full({1}, n.elementOf(q), 0);
-  return {joinHeads(n, attend(n, q, k, v, scores)), k, v};
+  scores.sink = sink || !isSmooth ? sink : n.full({1}, n.elementOf(of.q), 0);
+  return {joinHeads(n, attend(n, of.q, of.k, of.v, scores)), of.k, of.v};
 }
 
 void gantry::onnx::addMicrosoftAttentionOps(OpTable &table) {
