@@ -114,7 +114,63 @@ static std::optional<GridMode> readGridMode(NodeContext &n) {
   return n.hasFailed() ? std::nullopt : std::optional(m);
 }
 
-/// A grid's last dimension counts the image's dimensions from the last one.
+namespace {
+/// Samples of an image at the coordinates of a grid.
+struct GridSampler : Sampler {
+  GridMode mode;
+  SmallVector<Value> floors, rests; ///< of the coordinates, one for each dimension
+
+  GridSampler(NodeContext &n, Value x, Ints places, GridMode mode)
+      : Sampler(n, x, std::move(places)), mode(mode) {}
+
+  /// Brings a coordinate back into the image, as the padding has it.
+  Value confine(Value v, int64_t extent) {
+    if (mode.zeros || !v)
+      return v;
+    if (mode.reflects)
+      v = mode.align ? reflect(n, v, 0, double(extent - 1))
+                     : reflect(n, v, -0.5, double(extent) - 0.5);
+    return limit(v, 0, double(extent - 1));
+  }
+
+  /// Coordinates go from -1 to 1 along the image; a grid's last dimension counts the image's
+  /// dimensions from the last one. False after a failure.
+  bool readGrid(Value grid) {
+    grid = n.cast(grid, element);
+    Ints onePlace = n.shapeOf(grid);
+    onePlace.pop_back();
+    int64_t axis = n.rankOf(grid) - 1, last = int64_t(size.size()) - 1;
+    for (auto [d, extent] : llvm::enumerate(size)) {
+      Value v = n.addScalar(n.reshape(n.sliceAxis(grid, axis, last - d, 1), onePlace), 1);
+      v = mode.align ? n.mulScalar(v, double(extent - 1) / 2)
+                     : n.mulScalar(n.addScalar(n.mulScalar(v, double(extent)), -1), 0.5);
+      v = mode.cubic ? v : confine(v, extent);
+      floors.push_back(mode.nearest ? n.make<RoundOp>(v) : n.make<FloorOp>(v));
+      rests.push_back(n.sub(v, floors.back()));
+    }
+    return !onnx::detail::isMissing(ArrayRef<Value>(rests));
+  }
+
+  /// The pixels `steps` behind the coordinates, weighted by their distance along every dimension.
+  Value weightedAt(IntsRef steps) {
+    SmallVector<Value> coordinates(steps.size());
+    Value weight;
+    for (size_t d = steps.size(); d-- > 0;) {
+      Value distance = n.make<AbsOp>(n.addScalar(rests[d], -double(steps[d])));
+      Value part =
+          mode.cubic ? cubicWeight(n, distance, -0.75) : n.sub(n.scalar(element, 1), distance);
+      weight = weight ? n.mul(weight, part) : part;
+      coordinates[d] = n.addScalar(floors[d], double(steps[d]));
+      if (mode.cubic)
+        coordinates[d] = confine(coordinates[d], size[d]);
+      if (mode.cubic && mode.reflects && coordinates[d])
+        coordinates[d] = n.make<RoundOp>(coordinates[d]);
+    }
+    return weight ? n.mul(at(coordinates, mode.zeros), channelFree(weight)) : Value();
+  }
+};
+} // namespace
+
 static Values gridSample(NodeContext &n) {
   Value x = n.input(0), grid = n.input(1);
   auto mode = readGridMode(n);
@@ -132,59 +188,23 @@ static Values gridSample(NodeContext &n) {
   Ints places = n.shapeOf(grid);
   places.erase(places.begin());
   places.pop_back();
-  Sampler sampler(n, x, places);
-  grid = n.cast(grid, sampler.element);
-  Ints onePlace = n.shapeOf(grid);
-  onePlace.pop_back();
-
-  // Brings a coordinate back into the image, as the padding has it.
-  auto confine = [&](Value v, int64_t size) -> Value {
-    if (mode->zeros || !v)
-      return v;
-    if (mode->reflects)
-      v = mode->align ? reflect(n, v, 0, double(size - 1))
-                      : reflect(n, v, -0.5, double(size) - 0.5);
-    return sampler.limit(v, 0, double(size - 1));
-  };
-  SmallVector<Value> positions, floors, rests;
-  for (auto [d, size] : llvm::enumerate(sampler.size)) {
-    Value v = n.addScalar(n.reshape(n.sliceAxis(grid, rank - 1, dims - 1 - d, 1), onePlace), 1);
-    v = mode->align ? n.mulScalar(v, double(size - 1) / 2)
-                    : n.mulScalar(n.addScalar(n.mulScalar(v, double(size)), -1), 0.5);
-    positions.push_back(mode->cubic ? v : confine(v, size));
-    Value whole =
-        mode->nearest ? n.make<RoundOp>(positions.back()) : n.make<FloorOp>(positions.back());
-    floors.push_back(whole);
-    rests.push_back(n.sub(positions.back(), whole));
-  }
-  if (onnx::detail::isMissing(ArrayRef<Value>(rests)))
+  GridSampler sampler(n, x, places, *mode);
+  if (!sampler.readGrid(grid))
     return {};
   if (mode->nearest)
-    return {sampler.at(floors, mode->zeros)};
-
-  // Each of the pixels around takes part by its distance along every dimension.
+    return {sampler.at(sampler.floors, mode->zeros)};
+  // The pixels around: 2 along every dimension, or 4 from the one before.
   int64_t low = mode->cubic ? -1 : 0, around = mode->cubic ? 4 : 2, all = 1;
   for (int64_t d = 0; d < dims; ++d)
     all *= around;
   Value sum;
   for (int64_t corner = 0; corner < all; ++corner) {
-    SmallVector<Value> at(dims);
-    Value weight;
-    for (int64_t d = dims, rest = corner; d-- > 0; rest /= around) {
-      int64_t step = rest % around + low;
-      Value distance = n.make<AbsOp>(n.addScalar(rests[d], -double(step)));
-      Value part = mode->cubic ? cubicWeight(n, distance, -0.75)
-                               : n.sub(n.scalar(sampler.element, 1), distance);
-      weight = weight ? n.mul(weight, part) : part;
-      at[d] = n.addScalar(floors[d], double(step));
-      if (mode->cubic)
-        at[d] = confine(at[d], sampler.size[d]);
-      if (mode->cubic && mode->reflects && at[d])
-        at[d] = n.make<RoundOp>(at[d]);
-    }
-    if (!weight)
+    Ints steps(dims);
+    for (int64_t d = dims, rest = corner; d-- > 0; rest /= around)
+      steps[d] = rest % around + low;
+    Value part = sampler.weightedAt(steps);
+    if (!part)
       return {};
-    Value part = n.mul(sampler.at(at, mode->zeros), sampler.channelFree(weight));
     sum = sum ? n.add(sum, part) : part;
   }
   return {sum};
