@@ -71,6 +71,8 @@ struct Resizing {
   Ints sizes;
   double cubic = -0.75, extrapolation = 0;
   bool excludeOutside = false;
+  // What gantry.resize has not.
+  bool symmetric = false, antialias = false;
 };
 } // namespace
 
@@ -211,7 +213,6 @@ struct Resampling {
   const Resizing &r;
   int64_t in, out;
   double scale;
-  bool symmetric, antialias;
 
   /// The place in the input of output index `i`.
   double source(int64_t i) const {
@@ -227,7 +228,7 @@ struct Resampling {
       break;
     }
     // The middle of the input becomes that of the output, also where sizes were rounded.
-    double offset = symmetric ? double(in) / 2 * (1 - double(out) / length) : 0;
+    double offset = r.symmetric ? double(in) / 2 * (1 - double(out) / length) : 0;
     return offset + (x + 0.5) / scale - 0.5;
   }
 
@@ -269,7 +270,7 @@ struct Resampling {
       return;
     }
     // A smaller image takes the mean of as many pixels as one of its own stands for.
-    double shrink = antialias ? std::min(scale, 1.0) : 1;
+    double shrink = r.antialias ? std::min(scale, 1.0) : 1;
     double reach = (r.mode == ResizeMode::Linear ? 1 : 2) / shrink, sum = 0;
     auto first = int64_t(std::floor(x - reach)) + 1, last = int64_t(std::ceil(x + reach)) - 1;
     bool cut = r.excludeOutside;
@@ -286,17 +287,17 @@ struct Resampling {
 /// Most entries of such a matrix.
 static constexpr int64_t kMaxMatrix = int64_t(1) << 24;
 
-static Value resizeByMatrices(NodeContext &n, const Resizing &r, bool symmetric, bool antialias) {
+static Value resizeByMatrices(NodeContext &n, const Resizing &r) {
   Value x = n.input(0);
   mlir::Type element = n.elementOf(x);
   if (r.coordinates == CoordinateMode::TfCropAndResize)
     return n.fail("antialias=1 is not supported with tf_crop_and_resize");
-  if (antialias && r.mode == ResizeMode::Nearest)
+  if (r.antialias && r.mode == ResizeMode::Nearest)
     return n.fail("antialias=1 is supported with the modes linear and cubic");
   if (!isa<FloatType>(element))
     x = n.cast(x, n.f32());
   for (int64_t axis = 0; x && axis < n.rankOf(x); ++axis) {
-    Resampling one{r, n.shapeOf(x)[axis], r.sizes[axis], r.scales[axis], symmetric, antialias};
+    Resampling one{r, n.shapeOf(x)[axis], r.sizes[axis], r.scales[axis]};
     if (one.in == one.out && one.scale == 1)
       continue;
     if (!(one.scale > 0 && one.scale < 1e9) || one.in < 1 ||
@@ -326,79 +327,103 @@ static Value resizeByMatrices(NodeContext &n, const Resizing &r, bool symmetric,
   return n.cast(x, element);
 }
 
-static Values resize(NodeContext &n) {
-  if (n.opset() < 11)
-    return upsample(n);
-  Resizing r;
-  auto mode = resizeMode(n);
-  StringRef given = n.stringAttr("coordinate_transformation_mode", "half_pixel");
-  // (i + 1/2) / scale, rounded, is half_pixel rounded by half a pixel more.
-  bool halfPixelForNearest =
-      given == "tf_half_pixel_for_nn" && n.stringAttr("mode", "nearest") == "nearest";
-  auto coordinates = pickMode<CoordinateMode>(
-      n, "coordinate_transformation_mode",
-      halfPixelForNearest || given == "half_pixel_symmetric" ? "half_pixel" : given,
-      {{"half_pixel", CoordinateMode::HalfPixel},
-       {"pytorch_half_pixel", CoordinateMode::PytorchHalfPixel},
-       {"align_corners", CoordinateMode::AlignCorners},
-       {"asymmetric", CoordinateMode::Asymmetric},
-       {"tf_crop_and_resize", CoordinateMode::TfCropAndResize}});
+/// (i + 1/2) / scale, rounded, is half_pixel rounded by half a pixel more.
+static std::optional<NearestMode> nearestMode(NodeContext &n, bool halfPixelMore) {
   auto rounding =
       pickMode<NearestMode>(n, "nearest_mode", n.stringAttr("nearest_mode", "round_prefer_floor"),
                             {{"round_prefer_floor", NearestMode::RoundPreferFloor},
                              {"round_prefer_ceil", NearestMode::RoundPreferCeil},
                              {"floor", NearestMode::Floor},
                              {"ceil", NearestMode::Ceil}});
+  if (!halfPixelMore)
+    return rounding;
+  if (rounding == NearestMode::Floor)
+    return NearestMode::RoundPreferCeil;
+  if (rounding == NearestMode::RoundPreferFloor)
+    return NearestMode::Ceil;
+  n.fail("tf_half_pixel_for_nn is supported with nearest_mode floor and round_prefer_floor only");
+  return std::nullopt;
+}
+
+/// The attributes of Resize, from opset 11 on; nothing after a failure.
+static std::optional<Resizing> readResizing(NodeContext &n) {
+  Resizing r;
+  auto mode = resizeMode(n);
+  StringRef given = n.stringAttr("coordinate_transformation_mode", "half_pixel");
+  bool halfPixelForNearest =
+      given == "tf_half_pixel_for_nn" && n.stringAttr("mode", "nearest") == "nearest";
+  r.symmetric = given == "half_pixel_symmetric";
+  auto coordinates =
+      pickMode<CoordinateMode>(n, "coordinate_transformation_mode",
+                               halfPixelForNearest || r.symmetric ? "half_pixel" : given,
+                               {{"half_pixel", CoordinateMode::HalfPixel},
+                                {"pytorch_half_pixel", CoordinateMode::PytorchHalfPixel},
+                                {"align_corners", CoordinateMode::AlignCorners},
+                                {"asymmetric", CoordinateMode::Asymmetric},
+                                {"tf_crop_and_resize", CoordinateMode::TfCropAndResize}});
+  auto rounding = nearestMode(n, halfPixelForNearest);
   r.cubic = n.floatAttr("cubic_coeff_a", -0.75);
   r.excludeOutside = n.intAttr("exclude_outside", 0) != 0;
   r.extrapolation = n.floatAttr("extrapolation_value", 0);
-  if (halfPixelForNearest && rounding == NearestMode::Floor)
-    rounding = NearestMode::RoundPreferCeil;
-  else if (halfPixelForNearest && rounding == NearestMode::RoundPreferFloor)
-    rounding = NearestMode::Ceil;
-  else if (halfPixelForNearest)
-    return {n.fail(
-        "tf_half_pixel_for_nn is supported with nearest_mode floor and round_prefer_floor only")};
+  r.antialias = n.intAttr("antialias", 0) != 0;
+  if (!mode || !coordinates || !rounding || n.hasFailed())
+    return std::nullopt;
+  r.mode = *mode;
+  r.coordinates = *coordinates;
+  r.rounding = *rounding;
+  return r;
+}
+
+/// The starts of the part that is resized, for all dimensions, then its ends.
+static bool readRegion(NodeContext &n, Resizing &r, IntsRef axes, int64_t rank) {
+  auto roi = n.knownOperand(1, "roi");
+  if (!roi || !roi->isFloat || roi->size() != 2 * axes.size()) {
+    n.fail("roi must hold a start and an end for each axis");
+    return false;
+  }
+  std::vector<double> starts(roi->floats.begin(), roi->floats.begin() + axes.size());
+  std::vector<double> ends(roi->floats.begin() + axes.size(), roi->floats.end());
+  r.roi = overAllAxes(starts, axes, rank, 0.0);
+  llvm::append_range(r.roi, overAllAxes(ends, axes, rank, 1.0));
+  return true;
+}
+
+/// Sizes and scales, of which one is given.
+static bool readSizes(NodeContext &n, Resizing &r, IntsRef axes, int64_t rank, StringRef policy) {
+  auto isGiven = [&](size_t i) { return n.input(i) && n.typeOf(n.input(i)).getNumElements() > 0; };
+  if (isGiven(3)) {
+    auto sizes = n.shapeOperand(3, "sizes");
+    if (sizes && sizes->size() == axes.size())
+      return applySizes(n, r, *sizes, axes, policy);
+    n.fail("sizes needs one entry for each axis");
+  } else if (isGiven(2)) {
+    auto scales = n.knownOperand(2, "scales");
+    if (scales && scales->isFloat && scales->size() == axes.size()) {
+      r.scales = overAllAxes(scales->floats, axes, rank, 1.0);
+      return sizesFromScales(n, n.input(0), r);
+    }
+    n.fail("scales needs one entry for each axis");
+  } else {
+    n.fail("scales or sizes are needed");
+  }
+  return false;
+}
+
+static Values resize(NodeContext &n) {
+  if (n.opset() < 11)
+    return upsample(n);
+  auto r = readResizing(n);
   StringRef policy = n.stringAttr("keep_aspect_ratio_policy", "stretch");
   int64_t rank = n.rankOf(n.input(0));
   Ints all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   auto axes = n.axes(n.intsAttr("axes").value_or(all), rank);
-  bool antialias = n.intAttr("antialias", 0) != 0;
-  bool symmetric = given == "half_pixel_symmetric";
-  if (!mode || !coordinates || !rounding || !axes || n.hasFailed())
+  if (!r || !axes || n.hasFailed())
     return {};
-  r.mode = *mode;
-  r.coordinates = *coordinates;
-  r.rounding = *rounding;
-
-  auto isGiven = [&](size_t i) { return n.input(i) && n.typeOf(n.input(i)).getNumElements() > 0; };
-  if (r.coordinates == CoordinateMode::TfCropAndResize) {
-    auto roi = n.knownOperand(1, "roi");
-    if (!roi || !roi->isFloat || roi->size() != 2 * axes->size())
-      return {n.fail("roi must hold a start and an end for each axis")};
-    std::vector<double> starts(roi->floats.begin(), roi->floats.begin() + axes->size());
-    std::vector<double> ends(roi->floats.begin() + axes->size(), roi->floats.end());
-    r.roi = overAllAxes(starts, *axes, rank, 0.0);
-    llvm::append_range(r.roi, overAllAxes(ends, *axes, rank, 1.0));
-  }
-  if (isGiven(3)) {
-    auto sizes = n.shapeOperand(3, "sizes");
-    if (!sizes || sizes->size() != axes->size())
-      return {n.fail("sizes needs one entry for each axis")};
-    if (!applySizes(n, r, *sizes, *axes, policy))
-      return {};
-  } else if (isGiven(2)) {
-    auto scales = n.knownOperand(2, "scales");
-    if (!scales || !scales->isFloat || scales->size() != axes->size())
-      return {n.fail("scales needs one entry for each axis")};
-    r.scales = overAllAxes(scales->floats, *axes, rank, 1.0);
-    if (!sizesFromScales(n, n.input(0), r))
-      return {};
-  } else {
-    return {n.fail("scales or sizes are needed")};
-  }
-  return {antialias || symmetric ? resizeByMatrices(n, r, symmetric, antialias)
-                                 : buildResize(n, n.input(0), r)};
+  if (r->coordinates == CoordinateMode::TfCropAndResize && !readRegion(n, *r, *axes, rank))
+    return {};
+  if (!readSizes(n, *r, *axes, rank, policy))
+    return {};
+  return {r->antialias || r->symmetric ? resizeByMatrices(n, *r) : buildResize(n, n.input(0), *r)};
 }
 
 //===----------------------------------------------------------------------===//
