@@ -27,8 +27,10 @@ struct State {
 struct Cell {
   Cell(NodeContext &n, int64_t gates) : n(n), gates(gates) {}
 
+  using StepOfCell = llvm::function_ref<State(Cell &, Value input, State)>;
   bool read();
-  Values run(bool isLstm, llvm::function_ref<State(Cell &, Value input, State)> step);
+  Values run(StepOfCell step);
+  bool isLstm() const { return gates == 4; }
 
   Value activate(size_t which, Value x);
   /// Columns of gate `i` in [batch, gates * hidden].
@@ -45,6 +47,7 @@ struct Cell {
   std::optional<double> clip;
   std::vector<Activation> activations;
   size_t perDirection = 0;
+  Value zero; ///< [batch, hidden]
   // Of the direction at work.
   size_t current = 0;
   Value recurrence;     ///< [gates * hidden, hidden]
@@ -53,6 +56,9 @@ struct Cell {
 
 private:
   bool readActivations(llvm::ArrayRef<StringRef> defaults);
+  Value project(Value x);
+  std::optional<Values> runDirection(Value projected, Value lengths, ArrayRef<Value> before,
+                                     StepOfCell step);
   Value ofDirection(Value v, size_t d) {
     if (!v)
       return {};
@@ -193,7 +199,44 @@ Value Cell::activate(size_t which, Value x) {
                 "ThresholdedRelu, HardSigmoid, Affine and ScaledTanh are");
 }
 
-Values Cell::run(bool isLstm, llvm::function_ref<State(Cell &, Value, State)> step) {
+/// Takes the weights of the direction at work, and their products with all inputs.
+Value Cell::project(Value x) {
+  Value weight = ofDirection(n.input(1), current), bias = ofDirection(n.input(3), current);
+  recurrence = ofDirection(n.input(2), current);
+  recurrenceBias = bias ? n.sliceAxis(bias, 0, gates * hidden, gates * hidden) : Value();
+  peepholes = isLstm() ? ofDirection(n.input(7), current) : Value();
+  Value projected =
+      n.matmul(n.reshape(x, {steps * batch, n.shapeOf(n.input(0))[2]}), weight, false, true);
+  if (bias)
+    projected = n.add(projected, n.sliceAxis(bias, 0, 0, gates * hidden));
+  return n.reshape(projected, {steps, batch, gates * hidden});
+}
+
+/// The state after all steps of the direction at work, then what it was after each.
+std::optional<Values> Cell::runDirection(Value projected, Value lengths, ArrayRef<Value> before,
+                                         StepOfCell step) {
+  Order order = orderOf(direction == "reverse" || current == 1);
+  auto body = [&](Step &at, ArrayRef<Value> carried) -> std::optional<StepResult> {
+    State state{carried[0], isLstm() ? carried[1] : Value()};
+    State next = step(*this, at.take(projected, 0, order), state);
+    Value shown = next.h;
+    if (lengths) {
+      Value inside = n.compare(CompareDirection::GT, lengths, at.index(order));
+      shown = n.select(inside, next.h, zero);
+      next.h = n.select(inside, next.h, state.h);
+      if (isLstm())
+        next.c = n.select(inside, next.c, state.c);
+    }
+    Values results{next.h};
+    if (isLstm())
+      results.push_back(next.c);
+    return StepResult{results, {n.reshape(shown, {1, batch, hidden})}};
+  };
+  Collect collect{0, order};
+  return runSteps(n, {steps, before, collect, body});
+}
+
+Values Cell::run(StepOfCell step) {
   if (!read())
     return {};
   Value x = n.input(0), lengths = n.input(4);
@@ -204,65 +247,40 @@ Values Cell::run(bool isLstm, llvm::function_ref<State(Cell &, Value, State)> st
     Value v = n.input(operand);
     return v && batchFirst ? n.transpose(v, {1, 0, 2}) : v;
   };
-  Value h0 = initial(5), c0 = isLstm ? initial(6) : Value();
-  Value zero = n.full({batch, hidden}, element, 0);
+  Value h0 = initial(5), c0 = isLstm() ? initial(6) : Value();
+  zero = n.full({batch, hidden}, element, 0);
   if (lengths)
     lengths = n.reshape(n.cast(lengths, n.i64()), {batch, 1});
 
   SmallVector<Value> outputs, lastH, lastC;
   for (current = 0; current < size_t(directions); ++current) {
-    Value weight = ofDirection(n.input(1), current), bias = ofDirection(n.input(3), current);
-    recurrence = ofDirection(n.input(2), current);
-    recurrenceBias = bias ? n.sliceAxis(bias, 0, gates * hidden, gates * hidden) : Value();
-    peepholes = isLstm ? ofDirection(n.input(7), current) : Value();
-    Value projected =
-        n.matmul(n.reshape(x, {steps * batch, n.shapeOf(n.input(0))[2]}), weight, false, true);
-    if (bias)
-      projected = n.add(projected, n.sliceAxis(bias, 0, 0, gates * hidden));
-    projected = n.reshape(projected, {steps, batch, gates * hidden});
+    Value projected = project(x);
     if (!projected)
       return {};
-    Values initial{h0 ? ofDirection(h0, current) : zero};
-    if (isLstm)
-      initial.push_back(c0 ? ofDirection(c0, current) : zero);
-
-    Order order = orderOf(direction == "reverse" || current == 1);
-    auto body = [&](Step &at, ArrayRef<Value> carried) -> std::optional<StepResult> {
-      State state{carried[0], isLstm ? carried[1] : Value()};
-      State next = step(*this, at.take(projected, 0, order), state);
-      Value shown = next.h;
-      if (lengths) {
-        Value inside = n.compare(CompareDirection::GT, lengths, at.index(order));
-        shown = n.select(inside, next.h, zero);
-        next.h = n.select(inside, next.h, state.h);
-        if (isLstm)
-          next.c = n.select(inside, next.c, state.c);
-      }
-      Values results{next.h};
-      if (isLstm)
-        results.push_back(next.c);
-      return StepResult{results, {n.reshape(shown, {1, batch, hidden})}};
-    };
-    Collect collect{0, order};
-    auto results = runSteps(n, {steps, initial, collect, body});
+    Values before{h0 ? ofDirection(h0, current) : zero};
+    if (isLstm())
+      before.push_back(c0 ? ofDirection(c0, current) : zero);
+    auto results = runDirection(projected, lengths, before, step);
     if (!results)
       return {};
     outputs.push_back(results->back());
     lastH.push_back(n.reshape(results->front(), {1, batch, hidden}));
-    if (isLstm)
+    if (isLstm())
       lastC.push_back(n.reshape((*results)[1], {1, batch, hidden}));
   }
-  Value y = n.concat(outputs, 1), h = n.concat(lastH, 0), c = isLstm ? n.concat(lastC, 0) : Value();
+  Values all{n.concat(outputs, 1), n.concat(lastH, 0)};
+  if (isLstm())
+    all.push_back(n.concat(lastC, 0));
   if (batchFirst) {
-    y = n.transpose(y, {2, 0, 1, 3});
-    h = n.transpose(h, {1, 0, 2});
-    c = isLstm ? n.transpose(c, {1, 0, 2}) : Value();
+    all[0] = n.transpose(all[0], {2, 0, 1, 3});
+    for (Value &last : MutableArrayRef(all).drop_front())
+      last = n.transpose(last, {1, 0, 2});
   }
-  return isLstm ? Values{y, h, c} : Values{y, h};
+  return all;
 }
 
 static Values rnn(NodeContext &n) {
-  return Cell(n, 1).run(false, [](Cell &cell, Value input, State state) -> State {
+  return Cell(n, 1).run([](Cell &cell, Value input, State state) -> State {
     NodeContext &n = cell.n;
     Value sum = n.add(input, cell.recur(state.h, 0, 1));
     if (cell.recurrenceBias)
@@ -273,7 +291,7 @@ static Values rnn(NodeContext &n) {
 
 /// Gates z (update), r (reset), h (candidate).
 static Values gru(NodeContext &n) {
-  return Cell(n, 3).run(false, [](Cell &cell, Value input, State state) -> State {
+  return Cell(n, 3).run([](Cell &cell, Value input, State state) -> State {
     NodeContext &n = cell.n;
     auto biased = [&](Value v, int64_t gate, int64_t count) {
       return cell.recurrenceBias && v
@@ -296,7 +314,7 @@ static Values gru(NodeContext &n) {
 
 /// Gates i (input), o (output), f (forget), c (candidate); peepholes of i, o, f.
 static Values lstm(NodeContext &n) {
-  return Cell(n, 4).run(true, [](Cell &cell, Value input, State state) -> State {
+  return Cell(n, 4).run([](Cell &cell, Value input, State state) -> State {
     NodeContext &n = cell.n;
     Value all = n.add(input, cell.recur(state.h, 0, 4));
     if (cell.recurrenceBias)
