@@ -248,13 +248,41 @@ static Ints perValue(NodeContext &n, StringRef name, size_t count) {
   return values;
 }
 
+namespace {
+/// How the values of a Scan are cut into steps, and put together.
+struct ScanAxes {
+  Ints inputs, inputsBackward, outputs, outputsBackward;
+};
+} // namespace
+
+/// Nothing after a failure. Opset 8 has directions of the inputs, and no more.
+static std::optional<ScanAxes> readScanAxes(NodeContext &n, ArrayRef<Value> scanned,
+                                            size_t numOutputs, bool batched) {
+  Ints zeros(numOutputs, 0);
+  ScanAxes axes{Ints(scanned.size(), 0), {}, zeros, zeros};
+  axes.inputsBackward =
+      perValue(n, batched ? "directions" : "scan_input_directions", scanned.size());
+  if (!batched) {
+    axes.inputs = perValue(n, "scan_input_axes", scanned.size());
+    axes.outputs = perValue(n, "scan_output_axes", numOutputs);
+    axes.outputsBackward = perValue(n, "scan_output_directions", numOutputs);
+  }
+  if (n.hasFailed())
+    return std::nullopt;
+  for (auto [v, axis] : llvm::zip(scanned, axes.inputs)) {
+    auto checked = n.axis(axis, n.rankOf(v) - (batched ? 1 : 0));
+    if (!checked)
+      return std::nullopt;
+    axis = *checked;
+  }
+  return axes;
+}
+
 /// The state runs along; scanned inputs are cut into steps, scanned outputs stacked.
 static std::optional<Values> scanOnce(NodeContext &n, const Graph &body, ArrayRef<Value> states,
-                                      ArrayRef<Value> scanned, IntsRef inputAxes,
-                                      IntsRef inputBackward, IntsRef outputAxes,
-                                      IntsRef outputBackward) {
+                                      ArrayRef<Value> scanned, const ScanAxes &axes) {
   int64_t steps = -1;
-  for (auto [v, axis] : llvm::zip(scanned, inputAxes)) {
+  for (auto [v, axis] : llvm::zip(scanned, axes.inputs)) {
     int64_t size = n.shapeOf(v)[axis];
     if (steps >= 0 && size != steps) {
       n.fail("the scanned operands have different lengths");
@@ -264,7 +292,7 @@ static std::optional<Values> scanOnce(NodeContext &n, const Graph &body, ArrayRe
   }
   auto step = [&](Step &at, ArrayRef<Value> carried) -> std::optional<StepResult> {
     SmallVector<Value> arguments(carried);
-    for (auto [v, axis, backward] : llvm::zip(scanned, inputAxes, inputBackward))
+    for (auto [v, axis, backward] : llvm::zip(scanned, axes.inputs, axes.inputsBackward))
       arguments.push_back(at.take(v, axis, orderOf(backward)));
     if (onnx::detail::isMissing(ArrayRef<Value>(arguments)))
       return std::nullopt;
@@ -275,9 +303,43 @@ static std::optional<Values> scanOnce(NodeContext &n, const Graph &body, ArrayRe
                       Values(results->begin() + carried.size(), results->end())};
   };
   SmallVector<Collect> collect;
-  for (auto [axis, backward] : llvm::zip(outputAxes, outputBackward))
+  for (auto [axis, backward] : llvm::zip(axes.outputs, axes.outputsBackward))
     collect.push_back({axis, orderOf(backward)});
   return runSteps(n, {steps, states, collect, step});
+}
+
+/// One scan for each element of the batch, the first dimension of all operands.
+static Values scanBatch(NodeContext &n, const Graph &body, ArrayRef<Value> states,
+                        ArrayRef<Value> scanned, const ScanAxes &axes) {
+  Value first = states.empty() ? scanned.front() : states.front();
+  if (n.rankOf(first) < 1)
+    return {n.fail("operands need a batch dimension")};
+  int64_t batch = n.shapeOf(first)[0];
+  if (batch < 1 || batch > 256)
+    return {n.fail("a batch of " + Twine(batch) + " is not supported; 1 to 256 are")};
+  std::vector<SmallVector<Value>> perOutput(body.outputs.size());
+  for (int64_t b = 0; b < batch; ++b) {
+    auto element = [&](Value v) -> Value {
+      if (n.rankOf(v) < 1 || n.shapeOf(v)[0] != batch)
+        return n.fail("operands differ in their batch dimension");
+      Ints shape = n.shapeOf(v);
+      shape.erase(shape.begin());
+      return n.reshape(n.sliceAxis(v, 0, b, 1), shape);
+    };
+    SmallVector<Value> one = llvm::map_to_vector(states, element),
+                       parts = llvm::map_to_vector(scanned, element);
+    if (n.hasFailed())
+      return {};
+    auto results = scanOnce(n, body, one, parts, axes);
+    if (!results)
+      return {};
+    for (auto [i, v] : llvm::enumerate(*results))
+      perOutput[i].push_back(v);
+  }
+  Values out;
+  for (const SmallVector<Value> &values : perOutput)
+    out.push_back(stack(n, values));
+  return out;
 }
 
 static Values scan(NodeContext &n) {
@@ -294,58 +356,13 @@ static Values scan(NodeContext &n) {
       body->inputs.size() != operands.size() || body->outputs.size() < operands.size() - numScanned)
     return {n.fail("the body does not take and give what the scan carries")};
   ArrayRef<Value> states = operands.drop_back(numScanned), scanned = operands.take_back(numScanned);
-  size_t numOutputs = body->outputs.size() - states.size();
-  Ints inputBackward = perValue(n, batched ? "directions" : "scan_input_directions", numScanned),
-       outputBackward(numOutputs, 0);
-  Ints inputAxes(numScanned, 0), outputAxes(numOutputs, 0);
-  if (!batched) {
-    inputAxes = perValue(n, "scan_input_axes", numScanned);
-    outputAxes = perValue(n, "scan_output_axes", numOutputs);
-    outputBackward = perValue(n, "scan_output_directions", numOutputs);
-  }
-  if (n.hasFailed())
+  auto axes = readScanAxes(n, scanned, body->outputs.size() - states.size(), batched);
+  if (!axes)
     return {};
-  for (auto [v, axis] : llvm::zip(scanned, inputAxes)) {
-    auto checked = n.axis(axis, n.rankOf(v) - (batched ? 1 : 0));
-    if (!checked)
-      return {};
-    axis = *checked;
-  }
-  if (!batched) {
-    auto results =
-        scanOnce(n, *body, states, scanned, inputAxes, inputBackward, outputAxes, outputBackward);
-    return results ? *results : Values();
-  }
-  // One scan for each element of the batch.
-  if (n.rankOf(operands.front()) < 1)
-    return {n.fail("operands need a batch dimension")};
-  int64_t batch = n.shapeOf(operands.front())[0];
-  if (batch < 1 || batch > 256)
-    return {n.fail("a batch of " + Twine(batch) + " is not supported; 1 to 256 are")};
-  std::vector<SmallVector<Value>> perOutput(body->outputs.size());
-  for (int64_t b = 0; b < batch; ++b) {
-    auto element = [&](Value v) -> Value {
-      if (n.rankOf(v) < 1 || n.shapeOf(v)[0] != batch)
-        return n.fail("operands differ in their batch dimension");
-      Ints shape = n.shapeOf(v);
-      shape.erase(shape.begin());
-      return n.reshape(n.sliceAxis(v, 0, b, 1), shape);
-    };
-    SmallVector<Value> one = llvm::map_to_vector(states, element),
-                       parts = llvm::map_to_vector(scanned, element);
-    if (n.hasFailed())
-      return {};
-    auto results =
-        scanOnce(n, *body, one, parts, inputAxes, inputBackward, outputAxes, outputBackward);
-    if (!results)
-      return {};
-    for (auto [i, v] : llvm::enumerate(*results))
-      perOutput[i].push_back(v);
-  }
-  Values out;
-  for (const SmallVector<Value> &values : perOutput)
-    out.push_back(stack(n, values));
-  return out;
+  if (batched)
+    return scanBatch(n, *body, states, scanned, *axes);
+  auto results = scanOnce(n, *body, states, scanned, *axes);
+  return results ? *results : Values();
 }
 
 void gantry::onnx::addControlFlowOps(OpTable &table) {
