@@ -297,27 +297,11 @@ OrderedGraph::OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> ord
   }
   for (const AutoEnd &end : problem.ends)
     ends.push_back({number(end.value), end.device});
-  for (uint32_t v = 0; v < valueOf.size(); ++v) {
-    const AutoValue &value = problem.values[valueOf[v]];
-    bytes.push_back((value.bytes + kGranule - 1) / kGranule * kGranule);
-    copiedBytes.push_back(value.bytes);
-    home.push_back(value.home);
-    if (value.isConstant)
-      constants.push_back(v);
-    isPart.push_back(value.isPart);
-    if (!value.turning.empty()) {
-      turning.resize(valueOf.size() * numDevices);
-      std::copy(value.turning.begin(), value.turning.end(),
-                turning.begin() + ptrdiff_t(v) * numDevices);
-    }
-    uint32_t next = static_cast<uint32_t>(bufferOf.size());
-    buffer.push_back(
-        value.buffer == noIndex ? noIndex : bufferOf.try_emplace(value.buffer, next).first->second);
-    isConstant.push_back(value.isConstant);
-  }
-  numBuffers = static_cast<uint32_t>(bufferOf.size());
-  maker.resize(valueOf.size());
   originalValue = std::move(valueOf);
+  maker.resize(originalValue.size());
+  for (uint32_t value : originalValue)
+    addValue(problem.values[value], bufferOf);
+  numBuffers = static_cast<uint32_t>(bufferOf.size());
   std::sort(reads.begin(), reads.end());
   size_t i = 0;
   for (uint32_t v = 0; v < bytes.size(); ++v) {
@@ -325,6 +309,25 @@ OrderedGraph::OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> ord
     for (; i < reads.size() && reads[i].first == v; ++i)
       readers.push(reads[i].second);
   }
+}
+
+void OrderedGraph::addValue(const AutoValue &value, std::map<uint32_t, uint32_t> &bufferOf) {
+  const uint32_t v = numValues();
+  bytes.push_back((value.bytes + kGranule - 1) / kGranule * kGranule);
+  copiedBytes.push_back(value.bytes);
+  home.push_back(value.home);
+  isConstant.push_back(value.isConstant);
+  isPart.push_back(value.isPart);
+  if (value.isConstant)
+    constants.push_back(v);
+  if (!value.turning.empty()) {
+    turning.resize(originalValue.size() * numDevices);
+    std::copy(value.turning.begin(), value.turning.end(),
+              turning.begin() + ptrdiff_t(v) * numDevices);
+  }
+  uint32_t next = static_cast<uint32_t>(bufferOf.size());
+  buffer.push_back(
+      value.buffer == noIndex ? noIndex : bufferOf.try_emplace(value.buffer, next).first->second);
 }
 
 Assignment OrderedGraph::assignmentOf(const AutoPlacement &placement) const {

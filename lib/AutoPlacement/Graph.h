@@ -5,6 +5,7 @@
 
 #include "gantry/AutoPlacement/AutoPlacement.h"
 
+#include <map>
 #include <span>
 
 namespace gantry::placement {
@@ -113,6 +114,9 @@ struct OrderedGraph {
   std::vector<AutoEnd> ends;
   std::vector<uint32_t> atom;               ///< by place: tasks of one group share an atom
   std::vector<std::vector<uint32_t>> atoms; ///< places that move together, by first place
+
+private:
+  void addValue(const AutoValue &value, std::map<uint32_t, uint32_t> &bufferOf);
 };
 
 } // namespace gantry::placement
