@@ -77,7 +77,7 @@ struct Op {
   uint32_t src[4] = {noSlot, noSlot, noSlot, noSlot};
   uint32_t target = 0;       ///< branch: index of an op
   uint64_t constant = 0;     ///< an immediate that is no lane value: rounding, a table
-  uint32_t detail = noSlot;  ///< index into a side table of the Program, by kind
+  uint32_t detail = noSlot;  ///< index into a side table of the KernelProgram, by kind
   uint32_t instruction = 0;  ///< index into the KernelProgram's origins
   uint32_t watched = noSlot; ///< index of a WatchedOp: registers that may be undefined
   OpKind kind = OpKind::compute;

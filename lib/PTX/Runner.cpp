@@ -100,7 +100,7 @@ void Runner::setUpRegisters(char *registers) {
       value |= ~uint64_t(0) << (8 * use.width);
     broadcast(registers, use.slot, value);
   }
-  for (const Program::SpecialUse &use : program.specials) {
+  for (const KernelProgram::SpecialUse &use : program.specials) {
     if (auto value = launchValue(use.special))
       broadcast(registers, use.slot, *value);
     for (unsigned lane = 0; lane < warpSize; ++lane)

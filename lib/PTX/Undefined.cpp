@@ -34,7 +34,7 @@ void slotsOfMatrices(const MatrixDetail &detail, OpKind kind, Read read, Write w
 
 /// Calls `read` and `write` with the slots of an op.
 template <class Read, class Write>
-void slotsOf(const Program &program, const Op &op, Read read, Write write) {
+void slotsOf(const KernelProgram &program, const Op &op, Read read, Write write) {
   auto readAll = [&](const auto &...slots) { (read(slots.offset), ...); };
   read(op.guard);
   switch (op.kind) {
