@@ -20,6 +20,7 @@ SHARED = {
     "Formats": {"Support"},
     "Device": {"Support"},
     "Packing": {"Support"},
+    "Remat": {"Support"},
     "Placement": {"Support", "Device"},
     "AutoPlacement": {"Support", "Device"},
     "Queues": {"Support"},
@@ -52,7 +53,7 @@ COMPILER = {
     # Plan: how a plan says what a library is to compute.
     "Target/CUDA": {"Support", "Device", "Plan", "Dialect", "Analysis", "Arithmetic", "Linalg", "Target"},
     "Target/Plan": {"Support", "Device", "Packing", "Plan", "Dialect", "Analysis", "Target"},
-    "Transforms": {"Support", "Formats", "Device", "Packing", "Plan", "Placement", "Queues", "Judge", "Dialect",
+    "Transforms": {"Support", "Formats", "Device", "Packing", "Remat", "Plan", "Placement", "Queues", "Judge", "Dialect",
                    "Analysis", "Gradient", "Target"},
     "Pipeline": {"Support", "Formats", "Device", "Packing", "Placement", "Plan", "Dialect", "Analysis",
                  "Gradient", "Frontend", "Arithmetic", "Linalg", "Transforms", "Target", "Target/CPU", "Target/CUDA",
