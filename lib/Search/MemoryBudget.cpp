@@ -31,6 +31,8 @@ static constexpr int64_t kMostPieces = 64;
 /// Of what is missing, how much is asked of values that are not held, and of ops that go elsewhere.
 /// What is estimated before there are buffers is less than what it takes.
 static constexpr double kShares[] = {1, 1.5, 3};
+/// The same of values that are computed again where nothing else is done, in smaller steps.
+static constexpr double kMoreShares[] = {1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.6, 2};
 /// A plan that takes so little longer is as good as one that fits.
 static constexpr double kCheap = 1.01;
 /// A plan that takes so much longer than another that is there, with weights on the host, will
@@ -353,6 +355,40 @@ struct Repair {
     return !fits && (isBetter || (isStep && !state.best));
   }
 
+  /// Values computed again alone: more of them until the plan fits, as its buffers have it and not
+  /// the estimate, then fewer as long as it does.
+  void rematerialize(State &state, const Attempt &whole) {
+    const CompileOptions without = state.options;
+    auto fits = [&](double share) -> std::optional<bool> {
+      CompileOptions options = without;
+      options.memory.repair.resize(whole.missing.size());
+      for (auto [row, bytes] : llvm::zip(options.memory.repair, whole.missing))
+        row.rematerialized = int64_t(double(bytes) * share);
+      Attempt made = attempt(options);
+      if (made.isAnswer() && !made.outcome.ran)
+        return std::nullopt; // it breaks another rule
+      const bool ran = made.outcome.ran;
+      if (ran && (!state.best || made.seconds < state.best->seconds))
+        state = {std::move(made), options, 0};
+      return ran;
+    };
+    double least = 0.5;
+    for (double share : kMoreShares) {
+      std::optional<bool> isEnough = fits(share);
+      if (!isEnough)
+        return;
+      if (*isEnough) {
+        double most = share;
+        for (int step = 0; step < kHalvings; ++step) {
+          const double middle = (least + most) / 2;
+          (fits(middle).value_or(false) ? most : least) = middle;
+        }
+        return;
+      }
+      least = share;
+    }
+  }
+
   /// With weights on the host first, then with all else, cheapest first as far as can be told
   /// before: each on top of what was best, as long as a run gets shorter by it.
   std::optional<Attempt> search(const Attempt &whole, const Attempt &first) {
@@ -372,6 +408,8 @@ struct Repair {
           break;
       }
     };
+    if (!done())
+      rematerialize(state, whole);
     tryShares([](DeviceRepair &row, int64_t bytes) { row.rematerialized = bytes; });
     // Of what goes to the host two pieces are there at a time, which is no less than the whole of
     // two.

@@ -81,13 +81,22 @@ static unsigned countPlaced(ModuleOp module, function_ref<bool(plan::ir::PlacedA
 
 std::string memorybudget::describeRematerialized(ModuleOp module) {
   return describeByDevice(module, [&](plan::ir::DeviceOp device) -> std::string {
-    unsigned number = countPlaced(module, [&](plan::ir::PlacedAttr op) {
+    auto isAgain = [&](plan::ir::PlacedAttr op) {
       return op.getDevice().getAttr() == device.getSymNameAttr() &&
              op.getName().contains(kAgainSuffix);
+    };
+    const unsigned number = countPlaced(module, isAgain);
+    const unsigned products = countPlaced(module, [&](plan::ir::PlacedAttr op) {
+      return isAgain(op) && op.getKind() == fusionKindName(FusionKind::Contraction);
     });
+    std::string among;
+    if (products != 0 && number > 1)
+      among = ", " + std::to_string(products) + (products == 1 ? " product" : " products") +
+              " among them,";
     return number == 0   ? ""
            : number == 1 ? "an op runs again for a value that is read late"
-                         : std::to_string(number) + " ops run again for values that are read late";
+                         : std::to_string(number) + " ops run again" + among +
+                               " for values that are read late";
   });
 }
 

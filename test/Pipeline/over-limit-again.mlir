@@ -1,12 +1,11 @@
-// A way there and one back: what both elementwise ops behind a product made is computed again on the way back, with the
-// same bits. Products that go over rows leave no pieces of the batch.
+// A way there and one back: what an op behind a product made is computed again on the way back, with the same bits. Products that go over rows leave no pieces of the batch.
 // RUN: bash -c "gantry compile %s --devices=CPU:0,GPU:0@2400KiB --simulate -o %t.gantry; test \$? = 3"
 // RUN: gantry compile %s --devices=CPU:0,GPU:0@2400KiB --simulate --over-limit=fix -o %t.gantry 2>&1 | FileCheck %s
 // CHECK-NOT: error
-// CHECK: remark: over the limit: GPU:0: 2 ops run again for values that are read late: saves 256 KiB, adds {{.*}} per run; predicted {{.*}} -> {{.*}} per run (1.0{{[0-9]}}x)
+// CHECK: remark: over the limit: GPU:0: an op runs again for a value that is read late: saves 256 KiB, adds {{.*}} per run; predicted {{.*}} -> {{.*}} per run (1.0{{[0-9]}}x)
 // RUN: gantry explain %t.gantry | FileCheck %s --check-prefix=EXPLAIN
-// EXPLAIN: constraint: over the limit: GPU:0: 2 ops run again for values that are read late
-// RUN: gantry explain %t.gantry --all | FileCheck %s --check-prefix=LOG
+// EXPLAIN: constraint: over the limit: GPU:0: an op runs again for a value that is read late
+// RUN: gantry explain %t.gantry --json | FileCheck %s --check-prefix=LOG
 // LOG: /again_0
 // RUN: gantry run %s --devices=CPU:0,GPU:0 --simulate --fill ramp --output y=%t.1.npy
 // RUN: gantry run %t.gantry --fill ramp --output y=%t.2.npy

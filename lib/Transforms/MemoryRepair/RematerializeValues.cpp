@@ -1,16 +1,23 @@
-// To rematerialise: cheap values are computed again where they are read late, instead of holding
-// them until then.
+// To rematerialise: values are computed again where they are read late, instead of holding them
+// until then.
 //
-// Around the place where most is held: what is read before and after it but not in between, and can
-// be made again, in front of its next reader, from what is there anyway. Elementwise ops and those
-// that go row by row cost little more than a pass over memory, and give the same bits each time.
+// Which ones a library decides (gantry/Remat/Remat.h), of an estimate: the ops of the block are its
+// steps, their tensors on the device its values; an op takes what the cost model says, as a kernel
+// of its own. Pure ops give the same bits each time, products among them.
 
+#include "HoistUpdates.h"
 #include "LivenessProfile.h"
-#include "gantry/Analysis/Rows.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
+#include "gantry/Dialect/Gantry/IR/Views.h"
+#include "gantry/Remat/Remat.h"
+#include "gantry/Target/TargetMap.h"
 #include "gantry/Transforms/MemoryRepair/Passes.h"
 #include "gantry/Transforms/MemoryRepair/Words.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace gantry;
@@ -20,145 +27,134 @@ namespace gantry {
 #include "gantry/Transforms/MemoryRepair/Passes.h.inc"
 } // namespace gantry
 
-/// Less is not worth a launch.
-static constexpr uint64_t kLeast = 16 << 10;
-/// Ops that one value may take.
-static constexpr size_t kMostSteps = 6;
-
-/// What computes little for what it writes, alike each time.
-static bool isCheap(Operation *op) {
-  auto kernel = dyn_cast<KernelOpInterface>(op);
-  if (!kernel || op->getNumRegions() != 0 || op->getNumResults() != 1)
-    return false;
-  switch (kernel.getFusionKind()) {
-  case FusionKind::Elementwise:
-  case FusionKind::Movement:
-    return true;
-  case FusionKind::Contraction:
-  case FusionKind::Generator:
-    return false;
-  default:
-    return !rowOperandsOf(op).empty();
-  }
-}
+/// Repetitions that the solver may put in and take back.
+static constexpr uint64_t kEffort = 20'000;
 
 namespace {
-/// A value that need not be held.
-struct Rematerializable {
-  const LiveValue *held = nullptr;
-  uint32_t next = 0;                  ///< number of the op that reads it then
-  llvm::SetVector<Operation *> steps; ///< that make it again, views among them, in order
-};
-
-/// Looks for the value in a block.
-struct Finder {
-  const LivenessProfile &liveness;
-  uint32_t peak;
-  DenseMap<Value, const LiveValue *> held;
-
-  Finder(const LivenessProfile &liveness, uint32_t peak) : liveness(liveness), peak(peak) {
-    for (const LiveValue &value : liveness.values)
-      held[value.value] = &value;
+/// The steps of a block on one device, as a problem, and the block as an answer has it.
+class Rematerializer {
+public:
+  Rematerializer(const LivenessProfile &liveness, const TargetMap &targets)
+      : liveness(liveness), targets(targets) {
+    for (Operation *op : liveness.ops)
+      problem.steps.push_back(stepOf(op));
   }
 
-  std::optional<Rematerializable> find() {
-    std::optional<Rematerializable> best;
-    for (const LiveValue &value : liveness.values) {
-      if (value.bytes < kLeast || value.first >= peak || value.last <= peak)
-        continue;
-      Rematerializable candidate{&value, nextUse(value), {}};
-      if (candidate.next > peak && collect(value.value, candidate) && !fillsUp(candidate) &&
-          (!best || isBetter(candidate, *best)))
-        best = std::move(candidate);
+  /// Holds so many bytes less at the peak, or as many less as can be.
+  void free(uint64_t wanted) {
+    problem.limit = UINT64_MAX;
+    const uint64_t peak = remat::solve(problem, 0).peak;
+    problem.limit = peak - std::min(peak, wanted);
+    for (const remat::Again &again : remat::solve(problem, kEffort).again)
+      agains[again.before].push_back(again.step);
+    for (uint32_t i = 0; i < liveness.ops.size(); ++i) {
+      for (uint32_t step : agains[i])
+        runAgain(liveness.ops[step], liveness.ops[i]);
+      readLatest(liveness.ops[i], liveness.ops[i]);
     }
-    return best;
   }
 
 private:
-  /// More bytes, then fewer steps.
-  static bool isBetter(const Rematerializable &a, const Rematerializable &b) {
-    return a.held->bytes != b.held->bytes ? a.held->bytes > b.held->bytes
-                                          : a.steps.size() < b.steps.size();
+  /// Not counted: what is elsewhere, what the caller binds, and what it gets.
+  uint64_t bytesOf(Value value) const {
+    const bool isHeld = liveness.homes.homeOf(value) == liveness.device && value.getDefiningOp() &&
+                        !isReturned(value);
+    return isHeld ? bytesLiveFor(value) : 0;
   }
 
-  /// The first use from the op at the peak on.
-  uint32_t nextUse(const LiveValue &value) const {
-    uint32_t next = value.last;
-    liveness.forEachUse(value.value, [&](OpOperand &use) {
-      if (uint32_t at = liveness.numberOf(use.getOwner()); at >= peak)
-        next = std::min(next, at);
+  bool isReturned(Value value) const {
+    bool found = false;
+    liveness.forEachUse(
+        value, [&](OpOperand &use) { found |= use.getOwner() == liveness.block.getTerminator(); });
+    return found;
+  }
+
+  uint32_t numberOf(Value value) {
+    auto [known, isNew] = numbers.try_emplace(value, problem.bytes.size());
+    if (isNew)
+      problem.bytes.push_back(bytesOf(value));
+    return known->second;
+  }
+
+  remat::Step stepOf(Operation *op) {
+    remat::Step step;
+    step.mayRepeat = false;
+    if (isa<ConstantOp>(op) || isView(op))
+      return step;
+    llvm::SetVector<uint32_t> reads, replaces;
+    op->walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands()) {
+        Value value = skipViews(operand.get());
+        if (value.getDefiningOp<ConstantOp>() || value.getParentBlock() != &liveness.block)
+          continue;
+        const uint32_t number = numberOf(value);
+        reads.insert(number);
+        if (inner == op && op->getNumResults() == 1 && isElementwiseUse(operand) &&
+            problem.bytes[number] == bytesOf(op->getResult(0)))
+          replaces.insert(number);
+      }
     });
-    return next;
+    for (Value result : op->getResults())
+      step.makes.push_back(numberOf(result));
+    step.reads.assign(reads.begin(), reads.end());
+    step.replaces.assign(replaces.begin(), replaces.end());
+    if (op->getAttr(kDeviceAttr) != liveness.device)
+      return step;
+    if (auto cost = dyn_cast<CostOpInterface>(op))
+      step.seconds = targets.costs.seconds(targets.deviceNumberOf(op),
+                                           {cost.getFlops(), cost.getBytes(), ElementType::f32});
+    step.mayRepeat =
+        isa<KernelOpInterface>(op) && op->getNumRegions() == 0 && isPure(op) && !isa<CopyOp>(op);
+    return step;
   }
 
-  /// Whether the value can be had when the next reader comes without making it again.
-  bool isThere(Value value, uint32_t when) const {
-    if (value.getDefiningOp<ConstantOp>())
-      return true;
-    if (auto known = held.find(value); known != held.end())
-      return known->second->last >= when;
-    // Bound by the caller: there for the whole run.
-    return isa<BlockArgument>(value) && liveness.homes.homeOf(value) == liveness.device;
+  void runAgain(Operation *op, Operation *before) {
+    OpBuilder b(before);
+    Operation *copy = b.clone(*op);
+    readLatest(copy, copy);
+    // Ops of one name would be merged into one.
+    auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+    copy->setAttr(kNameAttr, b.getStringAttr((name ? name.getValue() : "value") + kAgainSuffix +
+                                             Twine(numAgain++)));
+    for (auto [old, made] : llvm::zip(op->getResults(), copy->getResults()))
+      latest[old] = made;
   }
 
-  bool collect(Value value, Rematerializable &candidate) {
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != &liveness.block || candidate.steps.size() >= kMostSteps)
-      return false;
-    if (!isView(op) && (!isCheap(op) || op->getAttr(kDeviceAttr) != liveness.device))
-      return false;
-    for (Value operand : op->getOperands())
-      if (!isThere(operand, candidate.next) && !candidate.steps.contains(operand.getDefiningOp()) &&
-          !collect(operand, candidate))
-        return false;
-    candidate.steps.insert(op);
-    return true;
+  /// What was made last of all that an op reads; views are made again in front of `place`.
+  void readLatest(Operation *op, Operation *place) {
+    if (isView(op))
+      return; // whoever reads it makes its own
+    OpBuilder b(place);
+    op->walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        if (auto made = latest.find(skipViews(operand.get())); made != latest.end()) {
+          IRMapping mapping;
+          mapping.map(made->first, made->second);
+          readInstead({&operand}, b, mapping);
+        }
+    });
   }
 
-  /// Whether as much would be held where it is made again.
-  bool fillsUp(const Rematerializable &candidate) const {
-    uint64_t more = 0;
-    for (Operation *op : candidate.steps)
-      if (!isView(op) && op->getResult(0) != candidate.held->value)
-        more += bytesLiveFor(op->getResult(0));
-    return liveness.bytes[candidate.next] + more >= liveness.bytes[peak];
-  }
+  const LivenessProfile &liveness;
+  const TargetMap &targets;
+  remat::Problem problem;
+  DenseMap<Value, uint32_t> numbers;                ///< in the problem, before views
+  std::map<uint32_t, SmallVector<uint32_t>> agains; ///< by the step that they are in front of
+  DenseMap<Value, Value> latest;
+  unsigned numAgain = 0;
 };
 
 struct RematerializeValues : gantry::impl::RematerializeValuesPassBase<RematerializeValues> {
   using RematerializeValuesPassBase::RematerializeValuesPassBase;
 
   void runOnOperation() override {
+    const TargetMap targets(getOperation());
     forEachWanted(getOperation(), bytes,
                   [&](func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
-                    int number = 0;
-                    freeAtPeak(func.getBody().front(), device, wanted, homes,
-                               [&](const LivenessProfile &liveness, uint32_t peak) {
-                                 std::optional<Rematerializable> candidate =
-                                     Finder(liveness, peak).find();
-                                 if (candidate)
-                                   makeAgain(liveness, *candidate, number++);
-                                 return candidate.has_value();
-                               });
+                    hoistUpdates(func);
+                    LivenessProfile liveness(func.getBody().front(), device, homes);
+                    Rematerializer(liveness, targets).free(wanted);
                   });
-  }
-
-  /// In front of the next reader, for all from there on.
-  static void makeAgain(const LivenessProfile &liveness, const Rematerializable &candidate,
-                        int number) {
-    SmallVector<OpOperand *> late = liveness.usesFrom(candidate.held->value, candidate.next);
-    OpBuilder b(liveness.ops[candidate.next]);
-    IRMapping mapping;
-    for (Operation *op : candidate.steps) {
-      Operation *again = b.clone(*op, mapping);
-      if (isView(op))
-        continue;
-      // Ops of one name would be merged into one.
-      auto name = op->getAttrOfType<StringAttr>(kNameAttr);
-      again->setAttr(kNameAttr, b.getStringAttr((name ? name.getValue() : "value") + kAgainSuffix +
-                                                Twine(number)));
-    }
-    readInstead(late, b, mapping);
   }
 };
 } // namespace

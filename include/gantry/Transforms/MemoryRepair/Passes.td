@@ -7,13 +7,14 @@ include "mlir/Pass/PassBase.td"
 // Of the phase Copy. They do as much as they are told to, by lib/Search, which looks for what makes a plan fit.
 
 def RematerializeValuesPass : Pass<"gantry-recompute-values", "::mlir::ModuleOp"> {
-  let summary = "compute cheap values again instead of holding them";
+  let summary = "compute values again instead of holding them";
   let description = [{
-    Precondition: ops are placed, copies inserted. Where a function's body holds most on a device, a value that is
-    read before and after that, and by nothing in between, is computed again in front of its next reader: elementwise
-    ops and ops that go row by row, products apart, from operands that are held there anyway, or from such as are made
-    so themselves, a few steps deep. Again, until as many bytes less are held as the device is
-    given, or nothing is left. Names of their own keep ops that compute again from being merged with the first ones.
+    Precondition: ops are placed, copies inserted. Ops of a function's body run again in front of late readers of what they
+    made, products among them, chosen by the rematerialisation library: in the fewest seconds by the cost model that hold as
+    many bytes less at the peak as the device is given, or else in those that hold least. Ops run again on the device
+    that they are on, if they are pure; views are made again by whoever reads them. Names of their own keep ops that run again
+    from being merged with the first ones. What serves updates of variables alone moves to where it can run first, since
+    launches are ordered so later.
 
     Example, where much is held between the two readers of `%1`:
     ```mlir
