@@ -154,7 +154,7 @@ def compare(builds, case, scratch):
 # ===------------------------------------------------------------------------===#
 
 GRAPHS_OF_A_FILE = 8
-CPUS = ["x86-64-v3", "x86-64-v4", "x86-64-v4+amx_int8+amx_bf16+avx512bf16+avx512vnni"]
+CPUS = ["x86-64-v3", "x86-64-v4", "x86-64-v4+amx_int8+amx_bf16+avx512_bf16+avx512_vnni"]
 GPUS = ["sm_75", "sm_80", "sm_90"]
 MATHS = ["f32", "tf32", "bf16", "f16"]
 
@@ -193,7 +193,9 @@ def drawn_graphs(count, folder):
 def plan_hash(build, model, flags, scratch):
     """The sha256 of a plan, or what was said instead."""
     plan = scratch / f"{threading.get_ident()}.gantry"
-    done = subprocess.run([build / "bin/gantry", "compile", model, *flags, "--no-cache", "-o", plan], capture_output=True, text=True)
+    done = subprocess.run([build / "bin/gantry", "compile", model, *flags, "-o", plan], capture_output=True, text=True)
+    if done.returncode == 2:
+        raise RuntimeError(f"{build} {' '.join(map(str, flags))}: {done.stderr}")
     if done.returncode:
         return f"status {done.returncode}: " + done.stderr.strip().splitlines()[-1]
     found = hashlib.sha256(plan.read_bytes()).hexdigest()
