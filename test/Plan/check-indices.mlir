@@ -67,8 +67,7 @@ func.func @put(%i: tensor<4x1xi64>, %u: tensor<4xf32>) {
 // One whose next value is there before a check gets it behind that.
 // CHECK: plan.func @late
 // CHECK-DAG: %[[V:.*]] = plan.state @{{.*}} size 32
-// CHECK: plan.launch @{{.*}}(%[[V]]) -> (%[[NEW:.*]]) items
-// CHECK-NEXT: plan.launch @update_0(%[[NEW]]) -> (%[[NEXT:.*]]) items
+// CHECK: plan.launch @exp_update_0(%[[V]]) -> (%[[NEXT:.*]]) items
 // CHECK: plan.check %{{.*}} held(%[[V]])
 // CHECK: plan.copy %[[NEXT]] to %[[V]]
 func.func @late(%x: tensor<3xf32>) -> tensor<2xf32> {
