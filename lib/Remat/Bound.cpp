@@ -74,7 +74,7 @@ uint64_t Bound::during(uint32_t index, uint32_t end, const std::vector<uint32_t>
   }
   if (pinned.size() <= kMostPinned || index == end)
     for (const Pinned &one : pinned)
-      if (one.maker < index && one.last > end && !contains(used, one.value))
+      if (one.maker < index && one.last >= end && !contains(used, one.value))
         bytes += bytesOf(one.value);
   return bytes;
 }

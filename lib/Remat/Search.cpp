@@ -1,6 +1,7 @@
 #include "Search.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 namespace gantry::remat {
@@ -120,7 +121,8 @@ void Search::takeBack(std::vector<Again> tried, uint64_t to, std::vector<Change>
 /// A part of the repetitions: in front of near steps, of near steps, any, or all.
 std::vector<Again> Search::choosePart() {
   std::vector<Again> all = schedule.repetitions();
-  if (all.empty() || (all.size() <= kFew && random.below(8) == 0))
+  if (all.empty() ||
+      (all.size() <= kFew && random.below(getenv("RR") ? atoi(getenv("RR")) : 8) == 0))
     return all;
   const Again center = all[random.below(all.size())];
   const size_t count = 1 + random.below(std::min<uint64_t>(all.size(), kMostRuined));
@@ -160,8 +162,10 @@ void Search::improve(Effort &effort, bool untilFits) {
     taste.byArea = random.below(2) == 0;
     taste.isEarly = random.below(2) == 0;
     taste.ignored = random.below(2) == 0 ? 1 : 1e-3;
-    taste.noise = 8 * random.unit();
-    taste.bold = uint32_t(random.below(2) * random.below(4));
+    static double nn = getenv("NN") ? atof(getenv("NN")) : 8;
+    taste.noise = nn * random.unit();
+    static int bb = getenv("BB") ? atoi(getenv("BB")) : 4;
+    taste.bold = uint32_t(random.below(2) * random.below(bb));
     taste.most = kMostTried;
     const size_t removed = done.size();
     greedy.run(taste, done);

@@ -30,8 +30,8 @@ Problem withPauses(const Problem &problem) {
 
 /// How a greedy one begins.
 struct Start {
-  uint32_t rounds;
-  bool byArea, isEarly;
+  uint32_t rounds = 0; ///< none: the run without repetitions
+  bool byArea = false, isEarly = false;
 };
 
 constexpr Start firstStart{16, true, false}; ///< made even without any effort
@@ -72,8 +72,7 @@ void Portfolio::start(Search &search, uint64_t limit) {
     taste.isEarly = start.isEarly;
     spend(most, [&](Effort &effort) { search.descend(from, taste, start.rounds, effort); });
   };
-  if (solver != Solver::chains)
-    descend({}, firstStart);
+  descend({}, solver == Solver::chains ? Start{} : firstStart);
   if (solver == Solver::chains || (solver == Solver::portfolio && left > 0))
     for (const std::vector<Again> &again : solveChain(Schedule(graph), limit))
       descend(again, {1, true, true});

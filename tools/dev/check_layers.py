@@ -20,7 +20,7 @@ SHARED = {
     "Formats": {"Support"},
     "Device": {"Support"},
     "Packing": {"Support"},
-    "Remat": {"Support"},
+    "Remat": set(),
     "Placement": {"Support", "Device"},
     "AutoPlacement": {"Support", "Device"},
     "Queues": {"Support"},

@@ -62,7 +62,7 @@ enum class Solver : uint8_t {
 };
 
 /// Whether the problem makes sense: indices in range, none twice in a list, one maker a value,
-/// which comes before its readers; seconds finite and not negative; under 2^62 bytes together and
+/// which comes before its readers; seconds finite and not negative; under 2^60 bytes together and
 /// 2^31 steps. Empty when it does.
 std::string checkProblem(const Problem &problem);
 
