@@ -14,6 +14,11 @@ static constexpr uint64_t kMostRuined = 12;
 static constexpr size_t kMostTried = 48;
 /// The part of the repetitions' seconds that a step may lose in the beginning.
 static constexpr double kSlack = 0.05;
+/// Of small answers one draw in so many takes all back.
+static constexpr uint64_t kAllOnceIn = 8;
+/// `noise` of a Taste at most, and a number that its `bold` stays below.
+static constexpr double kMostNoise = 8;
+static constexpr uint64_t kMostBold = 4;
 
 static bool isBefore(const Again &a, const Again &b) {
   return a.before != b.before ? a.before < b.before : a.step < b.step;
@@ -121,8 +126,7 @@ void Search::takeBack(std::vector<Again> tried, uint64_t to, std::vector<Change>
 /// A part of the repetitions: in front of near steps, of near steps, any, or all.
 std::vector<Again> Search::choosePart() {
   std::vector<Again> all = schedule.repetitions();
-  if (all.empty() ||
-      (all.size() <= kFew && random.below(getenv("RR") ? atoi(getenv("RR")) : 8) == 0))
+  if (all.empty() || (all.size() <= kFew && random.below(kAllOnceIn) == 0))
     return all;
   const Again center = all[random.below(all.size())];
   const size_t count = 1 + random.below(std::min<uint64_t>(all.size(), kMostRuined));
@@ -162,10 +166,8 @@ void Search::improve(Effort &effort, bool untilFits) {
     taste.byArea = random.below(2) == 0;
     taste.isEarly = random.below(2) == 0;
     taste.ignored = random.below(2) == 0 ? 1 : 1e-3;
-    static double nn = getenv("NN") ? atof(getenv("NN")) : 8;
-    taste.noise = nn * random.unit();
-    static int bb = getenv("BB") ? atoi(getenv("BB")) : 4;
-    taste.bold = uint32_t(random.below(2) * random.below(bb));
+    taste.noise = kMostNoise * random.unit();
+    taste.bold = uint32_t(random.below(2) * random.below(kMostBold));
     taste.most = kMostTried;
     const size_t removed = done.size();
     greedy.run(taste, done);
