@@ -17,6 +17,8 @@ namespace {
 constexpr uint32_t noPc = ~uint32_t(0);
 /// After so many ops a warp that does not wait lets the others run: they may be what it spins for.
 constexpr int64_t sliceSteps = 1 << 16;
+/// What an op that reads the clock takes of it.
+constexpr uint64_t clockStep = 16;
 
 char *allocateAligned(size_t bytes) {
   void *made = std::aligned_alloc(64, alignTo(std::max<size_t>(bytes, 64), 64));
@@ -387,14 +389,16 @@ bool Runner::runGroup(Warp &warp, Group group, bool forced, int64_t sliceEnd) {
   return true;
 }
 
-/// Ops that say where lanes go on, and the clock, which counts without lanes, too.
+/// Ops that say where lanes go on; the others are executed on them.
 [[gnu::always_inline]] inline Runner::Next
 Runner::execute(Warp &warp, const Op &op, const Group &group, uint32_t exec, bool forced) {
+  if (!exec)
+    return passOver(op);
   switch (op.kind) {
   case OpKind::branch:
     ++counts.branches;
-    if (exec == group.mask || !exec)
-      return exec ? Next::jump : Next::follow;
+    if (exec == group.mask)
+      return Next::jump;
     ++counts.divergedBranches;
     parkAt(warp, exec, op.target);
     parkAt(warp, group.mask & ~exec, group.pc + 1);
@@ -406,14 +410,27 @@ Runner::execute(Warp &warp, const Op &op, const Group &group, uint32_t exec, boo
   case OpKind::exit:
     warp.live &= ~exec;
     return exec == group.mask ? Next::parked : Next::follow;
-  case OpKind::clock:
-    clockValue += 16;
-    for (unsigned lane : Lanes{exec})
-      writeLane(warp, {op.dst, uint8_t(op.constant)}, lane, clockValue);
-    return Next::follow;
+  case OpKind::trap:
+    fault(FaultKind::trap, warp, op, firstLane(exec),
+          op.constant ? "an assertion failed" : "the kernel trapped");
+    stopped = true;
+    return Next::stop;
+  case OpKind::barrier:
+    if (barrier(warp, op, group.mask, exec, forced))
+      parkAt(warp, group.mask, group.pc);
+    else
+      parkAt(warp, group.mask, group.pc + 1);
+    return Next::parked;
   default:
-    return exec ? executeOnLanes(warp, op, group, exec, forced) : Next::follow;
+    return executeOnLanes(warp, op, group, exec, forced);
   }
+}
+
+/// An op whose guard holds for no lane: what counts all the same.
+Runner::Next Runner::passOver(const Op &op) {
+  counts.branches += op.kind == OpKind::branch || op.kind == OpKind::branchIndexed;
+  clockValue += op.kind == OpKind::clock ? clockStep : 0;
+  return Next::follow;
 }
 
 Runner::Next Runner::branchIndexed(Warp &warp, const Op &op, uint32_t exec) {
@@ -471,17 +488,11 @@ Runner::executeOnLanes(Warp &warp, const Op &op, const Group &group, uint32_t ex
   case OpKind::memoryBarrier:
     memoryBarrier(warp, op, exec);
     break;
-  case OpKind::trap:
-    fault(FaultKind::trap, warp, op, firstLane(exec),
-          op.constant ? "an assertion failed" : "the kernel trapped");
-    stopped = true;
-    return Next::stop;
-  case OpKind::barrier:
-    if (barrier(warp, op, group.mask, exec, forced))
-      parkAt(warp, group.mask, group.pc);
-    else
-      parkAt(warp, group.mask, group.pc + 1);
-    return Next::parked;
+  case OpKind::clock:
+    clockValue += clockStep;
+    for (unsigned lane : Lanes{exec})
+      writeLane(warp, {op.dst, uint8_t(op.constant)}, lane, clockValue);
+    break;
   default:
     if (!executeWaiting(warp, op, group.mask, exec, forced))
       break;

@@ -169,6 +169,7 @@ private:
   void runStraight(Warp &warp, const Group &group, uint32_t run);
   Next execute(Warp &warp, const Op &op, const Group &group, uint32_t exec, bool forced);
   Next executeOnLanes(Warp &warp, const Op &op, const Group &group, uint32_t exec, bool forced);
+  Next passOver(const Op &op);
   Next branchIndexed(Warp &warp, const Op &op, uint32_t exec);
   void watchRegisters(Warp &warp, const Op &op, uint32_t mask, uint32_t exec);
   bool executeWaiting(Warp &warp, const Op &op, uint32_t mask, uint32_t exec, bool forced);
