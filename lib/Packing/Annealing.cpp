@@ -2,8 +2,8 @@
 // is not much worse is kept, ever less of it. For instances whose sizes are so alike that hardly
 // any place is better than another, this finds what ejection does not.
 #include "Planners.h"
-#include "Random.h"
 #include "Skyline.h"
+#include "gantry/Support/Random.h"
 
 #include <cmath>
 

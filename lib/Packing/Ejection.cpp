@@ -5,8 +5,8 @@
 // round in circles. The capacity comes down in steps, as far as the effort goes. After the guided
 // ejection searches for routing and packing problems; boxes of fixed place are never ejected.
 #include "Planners.h"
-#include "Random.h"
 #include "SortedBoxes.h"
+#include "gantry/Support/Random.h"
 
 #include <cmath>
 #include <numeric>

@@ -82,7 +82,7 @@ std::vector<Point> ChainSolver::solve(uint32_t from, uint32_t to, bool isAgain) 
   std::vector<Point> points;
   if (from == to) {
     Point point;
-    point.bytes = std::max(isAgain ? stage.backBytes + beside : 0, stage.turnBytes);
+    point.bytes = std::max(stage.turnBytes, isAgain ? stage.backBytes + beside : stage.thereBytes);
     point.seconds = isAgain ? stage.backSeconds : 0;
     points.push_back(point);
     return points;
@@ -91,11 +91,9 @@ std::vector<Point> ChainSolver::solve(uint32_t from, uint32_t to, bool isAgain) 
   Point least;
   for (least.cut = from + 1; least.cut <= to; ++least.cut) {
     const Stage &before = stages[least.cut - 1];
-    if (isAgain) {
-      int64_t bytes = least.cut == from + 1 ? before.acrossBytes : before.passingBytes;
-      least.bytes = std::max(least.bytes, bytes + beside);
-      least.seconds += before.acrossSeconds;
-    }
+    int64_t bytes = least.cut == from + 1 ? before.acrossBytes : before.passingBytes;
+    least.bytes = std::max(least.bytes, bytes + beside);
+    least.seconds += isAgain ? before.acrossSeconds : 0;
     addCut(pointsOf(least.cut, to, isAgain), pointsOf(from, least.cut - 1, true),
            before.outputBytes, least, points);
   }
@@ -108,8 +106,8 @@ void ChainSolver::addTapes(uint32_t from, uint32_t to, bool isAgain,
                            std::vector<Point> &points) const {
   const Stage &stage = stages[from];
   const std::vector<Point> &rest = pointsOf(from + 1, to, isAgain);
-  const int64_t least =
-      std::max(stage.turnBytes, isAgain ? stage.tapeBytes + stages[to].besideBytes : 0);
+  const int64_t least = std::max(stage.turnBytes, isAgain ? stage.tapeBytes + stages[to].besideBytes
+                                                          : stage.thereBytes);
   for (uint32_t i = 0; i < stage.tapes.size(); ++i) {
     const Tape &tape = stage.tapes[i];
     for (uint32_t j = 0; j < rest.size(); ++j) {

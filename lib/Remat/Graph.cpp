@@ -24,12 +24,18 @@ Graph::Graph(const Problem &problem)
 }
 
 void Graph::findFree() {
-  for (const Step &step : problem.steps)
-    for (uint32_t operand : step.replaces)
+  for (uint32_t i = 0; i < numSteps; ++i) {
+    const Step &step = problem.steps[i];
+    for (uint32_t operand : step.replaces) {
+      const bool isOnce = isGiven(operand) || !makerOf(operand).mayRepeat;
+      const bool isReadLater = isKept[operand] || readers[operand].back() > i;
+      if ((!isGiven(operand) && !mayBeFree[operand]) || (isOnce && isReadLater && !step.mayRepeat))
+        continue;
       for (uint32_t result : step.makes)
-        if (problem.bytes[result] == problem.bytes[operand] &&
-            (isGiven(operand) || mayBeFree[operand]))
+        if (problem.bytes[result] == problem.bytes[operand])
           mayBeFree[result] = 1;
+    }
+  }
 }
 
 void Graph::findAffected() {

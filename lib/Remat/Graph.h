@@ -20,7 +20,8 @@ struct Graph {
   std::vector<char> isKept;                   ///< by value
   /// By value: bytes that holding it takes, 0 of given ones.
   std::vector<int64_t> held;
-  /// By value: whether it may lie in the place of a given one, by itself or by its operand.
+  /// By value: whether it may lie in the place of a given one, itself or by its operand, in any
+  /// answer.
   std::vector<char> mayBeFree;
   /// By step: the values whose copies change when it runs once more or once less. Those that it
   /// makes and reads, and results that may take the places of these.

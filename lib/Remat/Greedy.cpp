@@ -151,8 +151,10 @@ bool Greedy::rate(Candidate &candidate, Time fullest, const Taste &taste) {
     if (!findChain(candidate, fullest, missing, seconds, bytes))
       continue;
     double worth = double(bytes) * places / (seconds + least);
-    if (taste.noise > 0)
-      worth *= (1 + taste.noise * random.unit()) / (1 + taste.noise * random.unit());
+    if (taste.noise > 0) {
+      worth *= 1 + taste.noise * random.unit();
+      worth /= 1 + taste.noise * random.unit();
+    }
     if (worth > candidate.worth) {
       candidate.worth = worth;
       best = candidate.changes;

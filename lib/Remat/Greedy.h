@@ -3,8 +3,8 @@
 // run again for them.
 #pragma once
 
-#include "Random.h"
 #include "Schedule.h"
+#include "gantry/Support/Random.h"
 
 namespace gantry::remat {
 

@@ -1,6 +1,7 @@
 #include "Schedule.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace gantry::remat {
 
@@ -262,9 +263,21 @@ void Schedule::apply(std::span<const Change> changes) {
 
 void Schedule::revert(std::span<const Change> changes) {
   std::vector<Change> inverse;
-  for (size_t i = changes.size(); i-- > 0;)
-    inverse.push_back({changes[i].again, !changes[i].isAdded});
-  apply(inverse);
+  for (const Change &change : changes)
+    inverse.push_back({change.again, !change.isAdded});
+  std::ranges::sort(inverse, {}, [](const Change &change) {
+    return std::tuple(change.again.before, change.again.step, change.isAdded);
+  });
+  // What came and went is as it was.
+  std::vector<Change> net;
+  for (size_t i = 0, end = 0; i < inverse.size(); i = end) {
+    ptrdiff_t added = 0;
+    for (; end < inverse.size() && inverse[end].again == inverse[i].again; ++end)
+      added += inverse[end].isAdded ? 1 : -1;
+    if (added != 0)
+      net.push_back({inverse[i].again, added > 0});
+  }
+  apply(net);
 }
 
 bool Schedule::contains(Again again) const {
@@ -277,13 +290,6 @@ std::vector<Again> Schedule::repetitions() const {
     for (size_t i = 0; i + 1 < runs[slot].size(); ++i)
       list.push_back({runs[slot][i].step, slot});
   return list;
-}
-
-std::vector<uint32_t> Schedule::stepsInSlot(uint32_t slot) const {
-  std::vector<uint32_t> steps;
-  for (size_t i = 0; i + 1 < runs[slot].size(); ++i)
-    steps.push_back(runs[slot][i].step);
-  return steps;
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,19 +40,15 @@ public:
 
   const Graph &graph;
 
-  /// Repetitions that are not there are added, those that are there taken away.
+  /// Repetitions that are not there are added, those that are there taken away; each once.
   void apply(std::span<const Change> changes);
-  /// Takes the changes back.
+  /// Takes back what several calls of apply did, one after the other.
   void revert(std::span<const Change> changes);
 
   bool contains(Again again) const;
   /// By slot, then step.
   std::vector<Again> repetitions() const;
   size_t numRepetitions() const { return count; }
-  /// Slots in front of which a step runs again, ascending.
-  const std::vector<uint32_t> &slotsOfStep(uint32_t step) const { return slotsOf[step]; }
-  /// Steps that run again in front of a slot, ascending.
-  std::vector<uint32_t> stepsInSlot(uint32_t slot) const;
 
   uint64_t peak() const;
   /// What slots hold over a limit, added up.

@@ -1,7 +1,6 @@
 #include "Search.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <tuple>
 
 namespace gantry::remat {
@@ -12,13 +11,10 @@ static constexpr size_t kFew = 48;
 static constexpr uint64_t kMostRuined = 12;
 /// Values that are looked at in one place while parts are decided again.
 static constexpr size_t kMostTried = 48;
-/// The part of the repetitions' seconds that a step may lose in the beginning.
-static constexpr double kSlack = 0.05;
-/// Of small answers one draw in so many takes all back.
-static constexpr uint64_t kAllOnceIn = 8;
-/// `noise` of a Taste at most, and a number that its `bold` stays below.
-static constexpr double kMostNoise = 8;
-static constexpr uint64_t kMostBold = 4;
+/// The part of the seconds of what is decided again that may be lost in the beginning.
+static constexpr double kSlack = 0.2;
+/// Chance in what values are worth: mostly little.
+static constexpr double kNoise = 30;
 
 static bool isBefore(const Again &a, const Again &b) {
   return a.before != b.before ? a.before < b.before : a.step < b.step;
@@ -126,7 +122,7 @@ void Search::takeBack(std::vector<Again> tried, uint64_t to, std::vector<Change>
 /// A part of the repetitions: in front of near steps, of near steps, any, or all.
 std::vector<Again> Search::choosePart() {
   std::vector<Again> all = schedule.repetitions();
-  if (all.empty() || (all.size() <= kFew && random.below(kAllOnceIn) == 0))
+  if (all.empty() || (all.size() <= kFew && random.below(12) == 0))
     return all;
   const Again center = all[random.below(all.size())];
   const size_t count = 1 + random.below(std::min<uint64_t>(all.size(), kMostRuined));
@@ -166,10 +162,12 @@ void Search::improve(Effort &effort, bool untilFits) {
     taste.byArea = random.below(2) == 0;
     taste.isEarly = random.below(2) == 0;
     taste.ignored = random.below(2) == 0 ? 1 : 1e-3;
-    taste.noise = kMostNoise * random.unit();
-    taste.bold = uint32_t(random.below(2) * random.below(kMostBold));
+    taste.noise = kNoise * random.unit();
+    taste.noise *= random.unit();
+    taste.bold = random.below(2) == 0 ? 0 : uint32_t(random.below(4));
     taste.most = kMostTried;
     const size_t removed = done.size();
+    const double ruinedSeconds = now.seconds - schedule.secondsAgain();
     greedy.run(taste, done);
     std::vector<Again> tried;
     if (schedule.numRepetitions() <= kFew)
@@ -180,7 +178,7 @@ void Search::improve(Effort &effort, bool untilFits) {
     takeBack(std::move(tried), limit, done, effort);
     const Score found = score();
     const double left = double(effort.numLeft()) / whole;
-    const double slack = kSlack * left * random.unit() * best->score.seconds;
+    const double slack = kSlack * left * random.unit() * ruinedSeconds;
     if (found.excess < now.excess ||
         (found.excess == now.excess && found.seconds <= now.seconds + slack)) {
       now = found;

@@ -1,12 +1,13 @@
 // Which solvers run, in which order, and with how much of the effort.
 //
 // Chains and greedy ones with several tastes begin, and local search goes on from the best. Where
-// nothing fits, the limit is moved: halfway between what was found and what nothing is below, as
-// long as that finds anything, and then just below what was found.
+// nothing fits, the limit is moved: halfway between what was found and what nothing is below until
+// these meet, and then just below what was found.
 #include "Chains.h"
 #include "Search.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gantry::remat {
 
@@ -14,7 +15,7 @@ namespace {
 
 /// Steps up to which repetitions in front of one may come in two parts, each in the steps' order.
 constexpr size_t kMostInParts = 256;
-/// Changes that a start may take, by step, whatever the effort.
+/// Changes that a start may take, by step.
 constexpr uint64_t kStartEffort = 64;
 
 /// With a pause in front of each step and of the end, in front of which steps can run again, too.
@@ -34,7 +35,7 @@ struct Start {
   bool byArea = false, isEarly = false;
 };
 
-constexpr Start firstStart{16, true, false}; ///< made even without any effort
+constexpr Start firstStart{16, true, false};
 constexpr Start moreStarts[] = {{1, true, false},   {4, true, false},  {1, false, false},
                                 {16, false, false}, {4, false, false}, {1, true, true},
                                 {16, true, true}};
@@ -66,20 +67,24 @@ private:
 
 void Portfolio::start(Search &search, uint64_t limit) {
   const uint64_t most = kStartEffort * (graph.numSteps + 64);
-  auto descend = [&](std::span<const Again> from, const Start &start) {
+  auto descend = [&](std::span<const Again> from, const Start &start, uint64_t most) {
     Taste taste;
     taste.byArea = start.byArea;
     taste.isEarly = start.isEarly;
     spend(most, [&](Effort &effort) { search.descend(from, taste, start.rounds, effort); });
   };
-  descend({}, solver == Solver::chains ? Start{} : firstStart);
-  if (solver == Solver::chains || (solver == Solver::portfolio && left > 0))
+  // One of each kind whatever the effort.
+  descend({}, solver == Solver::chains ? Start{} : firstStart, most);
+  if (solver == Solver::chains || solver == Solver::portfolio) {
+    bool isFirst = true;
     for (const std::vector<Again> &again : solveChain(Schedule(graph), limit))
-      descend(again, {1, true, true});
+      if (std::exchange(isFirst, false) || left > 0)
+        descend(again, {1, true, true}, most);
+  }
   if (solver != Solver::chains)
     for (const Start &start : moreStarts)
       if (left > 0)
-        descend({}, start);
+        descend({}, start, std::min(left, most));
 }
 
 /// Whether a run is found that holds no more; it becomes the lowest.

@@ -19,7 +19,7 @@ class StageFinder {
 public:
   explicit StageFinder(const Schedule &plain)
       : plain(plain), graph(plain.graph), thin(int64_t(plain.peak()) / kThin),
-        stageOf(graph.numValues, none), firstBack(graph.numValues, none) {}
+        isStaged(graph.numValues), firstBack(graph.numValues, none) {}
 
   std::vector<Stage> find();
 
@@ -28,7 +28,7 @@ private:
   const Graph &graph;
   const int64_t thin;
   uint32_t turn = 0;               ///< the first step of the way back
-  std::vector<uint32_t> stageOf;   ///< by value; none of thin ones
+  std::vector<char> isStaged;      ///< by value, whether it is of a stage and not thin
   std::vector<uint32_t> firstBack; ///< by value of a stage, its first reader on the way back
   std::vector<int64_t> ofStages;   ///< by slot, bytes of values of stages
 
@@ -38,6 +38,7 @@ private:
   void cut(std::vector<Stage> &stages) const;
   void findReads(std::vector<Stage> &stages);
   void measureRuns(Stage &stage) const;
+  void measureThere(Stage &stage) const;
   void measureTurn(std::vector<Stage> &stages, uint32_t index) const;
   void findTapes(Stage &stage) const;
   double secondsOf(const std::vector<uint32_t> &steps) const;
@@ -112,15 +113,16 @@ void StageFinder::cut(std::vector<Stage> &stages) const {
   }
 }
 
-/// What the way back reads of each stage, and when it begins to.
+/// What the way back reads of each stage, and when it begins to. The last stage goes straight into
+/// the way back: its values are held as they are.
 void StageFinder::findReads(std::vector<Stage> &stages) {
   ofStages.assign(graph.numSteps + 2, 0);
-  for (uint32_t k = 0; k < stages.size(); ++k)
+  for (uint32_t k = 0; k + 1 < stages.size(); ++k)
     for (uint32_t step = stages[k].first; step < stages[k].end; ++step)
       for (uint32_t value : graph.problem.steps[step].makes) {
         if (isThin(value))
           continue;
-        stageOf[value] = k;
+        isStaged[value] = 1;
         ofStages[step + 1] += graph.held[value];
         ofStages[lastUse(value) + 1] -= graph.held[value];
         const std::vector<uint32_t> &readers = graph.readers[value];
@@ -203,6 +205,19 @@ void StageFinder::measureRuns(Stage &stage) const {
   stage.backBytes = peakOf(stage, back, stage.read, false);
 }
 
+void StageFinder::measureThere(Stage &stage) const {
+  std::span<const int64_t> levels = plain.levels();
+  std::vector<uint32_t> made; // in front of a step, by its stage
+  for (uint32_t step = stage.first; step < stage.end; ++step) {
+    int64_t own = 0;
+    for (uint32_t value : made)
+      own += lastUse(value) >= step && isStaged[value] ? graph.held[value] : 0;
+    stage.thereBytes = std::max(stage.thereBytes, levels[step] - ofStages[step] + own);
+    const std::vector<uint32_t> &makes = graph.problem.steps[step].makes;
+    made.insert(made.end(), makes.begin(), makes.end());
+  }
+}
+
 /// What is held while the way back is at a stage, as it is without repetitions.
 void StageFinder::measureTurn(std::vector<Stage> &stages, uint32_t index) const {
   Stage &stage = stages[index];
@@ -214,6 +229,8 @@ void StageFinder::measureTurn(std::vector<Stage> &stages, uint32_t index) const 
     int64_t own = 0;
     for (uint32_t value : stage.read)
       own += lastUse(value) >= step ? graph.held[value] : 0;
+    if (stage.input != none && lastUse(stage.input) < step)
+      own -= graph.held[stage.input]; // which counts as held meanwhile
     stage.turnBytes = std::max(stage.turnBytes, levels[step] - ofStages[step] + own);
   }
 }
@@ -268,6 +285,7 @@ std::vector<Stage> StageFinder::find() {
   findReads(stages);
   for (uint32_t k = 0; k < stages.size(); ++k) {
     measureRuns(stages[k]);
+    measureThere(stages[k]);
     measureTurn(stages, k);
     findTapes(stages[k]);
   }

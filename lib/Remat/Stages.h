@@ -32,6 +32,7 @@ struct Stage {
   int64_t passingBytes = 0; ///< from an input that ends to the output
   int64_t tapeBytes = 0;    ///< to all that is read and the output
   int64_t backBytes = 0;    ///< to all that is read
+  int64_t thereBytes = 0;   ///< as it runs without repetitions, what is of no stage included
   int64_t turnBytes = 0;    ///< by its way back, gradients included
   int64_t besideBytes = 0;  ///< at its turn, by what is of no stage
 };

@@ -13,6 +13,7 @@
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Frontend/Frontend.h"
 #include "gantry/Support/Hash.h"
+#include "gantry/Support/Seconds.h"
 #include "gantry/Target/Plan/WritePlan.h"
 #include "gantry/Target/Signatures.h"
 #include "gantry/Target/Target.h"
@@ -437,8 +438,12 @@ struct Compilation {
     thorough.memory.isTrial = false;
     thorough.memory.fixOverLimit = false; // what was done is in the options
     TriedPlan again = tryPlan(best.suggested->clone(), thorough, Phase::memory);
-    if (succeeded(again.ran) && again.seconds <= best.seconds)
-      best.module = std::move(again.module);
+    if (failed(again.ran) || again.seconds > best.seconds)
+      return;
+    if (formatSeconds(again.seconds) != formatSeconds(best.seconds))
+      best.findings.push_back("with its layouts searched to the end, a step takes " +
+                              formatSeconds(again.seconds));
+    best.module = std::move(again.module);
   }
 
   /// What there would be code of.

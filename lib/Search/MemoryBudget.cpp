@@ -32,7 +32,8 @@ static constexpr int64_t kMostPieces = 64;
 /// What is estimated before there are buffers is less than what it takes.
 static constexpr double kShares[] = {1, 1.5, 3};
 /// The same of values that are computed again where nothing else is done, in smaller steps.
-static constexpr double kMoreShares[] = {1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.6, 2};
+static constexpr double kMoreShares[] = {1,   1.05, 1.1, 1.15, 1.2, 1.3, 1.4,
+                                         1.6, 2,    2.5, 3,    4,   6,   8};
 /// A plan that takes so little longer is as good as one that fits.
 static constexpr double kCheap = 1.01;
 /// A plan that takes so much longer than another that is there, with weights on the host, will
@@ -383,6 +384,8 @@ struct Repair {
           const double middle = (least + most) / 2;
           (fits(middle).value_or(false) ? most : least) = middle;
         }
+        for (double factor : {1.1, 1.25, 1.5})
+          fits(most * factor); // other ops run again then, of fewer seconds, perhaps
         return;
       }
       least = share;
@@ -560,10 +563,10 @@ LogicalResult gantry::runUntilItFits(OwningOpRef<ModuleOp> &module, CompileOptio
     refuse(context, first, repair.refusal);
     return failure();
   }
-  if (found->outcome.ran)
-    steps = repair.describe(first, *found);
   if (found->outcome.ran && !isTrial)
     repair.searchLayouts(*found);
+  if (found->outcome.ran)
+    steps = repair.describe(first, *found);
   if (failed(finish(*found)))
     return failure();
   for (const std::string &step : steps)

@@ -26,7 +26,7 @@ struct PlannedBytes {
 PlannedBytes bytesOfPlan(mlir::ModuleOp module);
 
 /// Runs them on `module`, which is placed, again and again on copies of it: with what costs nothing
-/// by the cost model, then with cheap values computed again, the batch in more and more pieces,
+/// by the cost model, then with values computed again, the batch in more and more pieces,
 /// values that wait on the host, ops on other devices, and each time more weights on the
 /// host. Of what fits, the shortest step wins. Fails with the first errors. What was done is told
 /// in remarks, and is in `steps` and `options`.

@@ -27,8 +27,8 @@ class Rule:
 
 
 BELOW_PIPELINE = ("lib/Analysis", "lib/AutoPlacement", "lib/Device", "lib/Dialect", "lib/Frontend",
-                  "lib/Judge", "lib/Packing", "lib/Placement", "lib/Plan", "lib/Queues", "lib/Target",
-                  "lib/Transforms")
+                  "lib/Judge", "lib/Packing", "lib/Placement", "lib/Plan", "lib/Queues",
+                  "lib/Remat", "lib/Target", "lib/Transforms")
 EVERYWHERE = ("include", "lib", "tools")
 PASSES = ("include/gantry", "lib/Analysis", "lib/Dialect", "lib/Gradient", "lib/Linalg", "lib/Pipeline", "lib/Search", "lib/Target",
           "lib/Transforms")

@@ -20,7 +20,7 @@ SHARED = {
     "Formats": {"Support"},
     "Device": {"Support"},
     "Packing": {"Support"},
-    "Remat": set(),
+    "Remat": {"Support"},
     "Placement": {"Support", "Device"},
     "AutoPlacement": {"Support", "Device"},
     "Queues": {"Support"},

@@ -4,6 +4,7 @@
 // operand has other readers would be a kernel of its own, which copies the operand into the
 // variable; as the only reader it joins the kernel that computes it, and that writes in place.
 
+#include "gantry/Analysis/VariableUpdates.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/Passes.h"
@@ -25,22 +26,18 @@ struct ReadUpdatedVariables : gantry::impl::ReadUpdatedVariablesPassBase<ReadUpd
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal())
-        for (unsigned i = 0; i < func.getNumResults(); ++i)
-          if (Attribute variable = func.getResultAttr(i, kVariableAttr))
-            visit(func, variable, func.getBody().front().getTerminator()->getOperand(i));
+        for (auto [old, next] : variableUpdatesOf(func))
+          visit(next->getOwner()->getBlock(), old, next->get());
   }
 
-  static void visit(func::FuncOp func, Attribute variable, Value next) {
+  static void visit(Block *block, Value old, Value next) {
     auto update = next.getDefiningOp<UpdateOp>();
     Operation *maker = update ? update.getValue().getDefiningOp() : nullptr;
-    if (!maker || maker->getBlock() != &func.getBody().front() || isa<ConstantOp>(maker) ||
-        isView(maker) || update.getValue().hasOneUse() ||
-        update.getValue().getType() != update.getType() ||
-        maker->getAttr(kDeviceAttr) != update->getAttr(kDeviceAttr))
+    if (!maker || maker->getBlock() != block || isa<ConstantOp>(maker) || isView(maker) ||
+        update.getValue().hasOneUse() || update.getValue().getType() != update.getType() ||
+        maker->getAttr(kDeviceAttr) != update->getAttr(kDeviceAttr) ||
+        (old && isReadBehind(old, maker))) // the old value is needed longer
       return;
-    for (unsigned i = 0; i < func.getNumArguments(); ++i)
-      if (func.getArgAttr(i, kVariableAttr) == variable && isReadBehind(func.getArgument(i), maker))
-        return; // the old value is needed longer
     update->moveAfter(maker);
     update.getValue().replaceAllUsesExcept(update, update);
   }

@@ -1,5 +1,6 @@
 #include "HoistUpdates.h"
 
+#include "gantry/Analysis/VariableUpdates.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
@@ -17,16 +18,12 @@ namespace {
 class Hoister {
 public:
   explicit Hoister(func::FuncOp func) : block(func.getBody().front()) {
-    for (unsigned i = 0; i < func.getNumArguments(); ++i)
-      if (Attribute variable = func.getArgAttr(i, kVariableAttr))
-        old[variable] = func.getArgument(i);
-    for (unsigned i = 0; i < func.getNumResults(); ++i)
-      if (Attribute variable = func.getResultAttr(i, kVariableAttr))
-        returned.try_emplace(&block.getTerminator()->getOpOperand(i), variable);
+    for (auto [old, next] : variableUpdatesOf(func))
+      oldOf[next] = old;
   }
 
   void run() {
-    if (returned.empty())
+    if (oldOf.empty())
       return;
     findWhatServesUpdates();
     keepOldValues();
@@ -72,7 +69,7 @@ private:
       const bool isForUpdates = llvm::all_of(op.getUses(), [&](OpOperand &use) {
         if (use.getOwner() == block.getTerminator()) {
           nextValues.insert(use.getOperandNumber());
-          return returned.contains(&use);
+          return oldOf.contains(&use);
         }
         auto user = serves.find(block.findAncestorOpInBlock(*use.getOwner()));
         if (user == serves.end())
@@ -87,11 +84,9 @@ private:
 
   /// An update waits for the readers of the old value that stand in front of it.
   void keepOldValues() {
-    for (auto [operand, variable] : returned) {
-      Operation *maker = skipViews(operand->get()).getDefiningOp();
-      if (Value value = old.lookup(variable); value && maker)
-        addReaders(value, maker);
-    }
+    for (auto [next, old] : oldOf)
+      if (Operation *maker = skipViews(next->get()).getDefiningOp(); maker && old)
+        addReaders(old, maker);
   }
 
   void addReaders(Value value, Operation *maker) {
@@ -138,8 +133,7 @@ private:
   }
 
   Block &block;
-  DenseMap<Attribute, Value> old;            ///< by variable
-  DenseMap<OpOperand *, Attribute> returned; ///< operands of the terminator that are next values
+  DenseMap<OpOperand *, Value> oldOf; ///< by operand of the terminator that is a next value
   DenseMap<Operation *, llvm::SmallDenseSet<unsigned>> serves; ///< by op: next values
   DenseSet<Operation *> late, placed;
   DenseMap<Operation *, SmallVector<Operation *>> waitsFor;

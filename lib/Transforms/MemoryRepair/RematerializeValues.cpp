@@ -36,43 +36,37 @@ class Rematerializer {
 public:
   Rematerializer(const LivenessProfile &liveness, const TargetMap &targets)
       : liveness(liveness), targets(targets) {
+    for (const LiveValue &held : liveness.values)
+      if (liveness.homes.homeOf(held.value) == liveness.device)
+        bytes[held.value] = held.bytes;
     for (Operation *op : liveness.ops)
       problem.steps.push_back(stepOf(op));
   }
 
-  /// Holds so many bytes less at the peak, or as many less as can be.
-  void free(uint64_t wanted) {
+  /// Holds so many bytes less at the peak, or as many less as can be. Fails where the solver does
+  /// not do what it says.
+  LogicalResult free(uint64_t wanted) {
     problem.limit = UINT64_MAX;
     const uint64_t peak = remat::solve(problem, 0).peak;
     problem.limit = peak - std::min(peak, wanted);
-    for (const remat::Again &again : remat::solve(problem, kEffort).again)
+    const remat::Answer answer = remat::solve(problem, kEffort);
+    if (std::string wrong = remat::check(problem, answer); !wrong.empty())
+      return liveness.block.getParentOp()->emitError() << "internal error: " << wrong;
+    for (const remat::Again &again : answer.again)
       agains[again.before].push_back(again.step);
     for (uint32_t i = 0; i < liveness.ops.size(); ++i) {
       for (uint32_t step : agains[i])
         runAgain(liveness.ops[step], liveness.ops[i]);
       readLatest(liveness.ops[i], liveness.ops[i]);
     }
+    return success();
   }
 
 private:
-  /// Not counted: what is elsewhere, what the caller binds, and what it gets.
-  uint64_t bytesOf(Value value) const {
-    const bool isHeld = liveness.homes.homeOf(value) == liveness.device && value.getDefiningOp() &&
-                        !isReturned(value);
-    return isHeld ? bytesLiveFor(value) : 0;
-  }
-
-  bool isReturned(Value value) const {
-    bool found = false;
-    liveness.forEachUse(
-        value, [&](OpOperand &use) { found |= use.getOwner() == liveness.block.getTerminator(); });
-    return found;
-  }
-
   uint32_t numberOf(Value value) {
     auto [known, isNew] = numbers.try_emplace(value, problem.bytes.size());
     if (isNew)
-      problem.bytes.push_back(bytesOf(value));
+      problem.bytes.push_back(bytes.lookup(value));
     return known->second;
   }
 
@@ -90,7 +84,7 @@ private:
         const uint32_t number = numberOf(value);
         reads.insert(number);
         if (inner == op && op->getNumResults() == 1 && isElementwiseUse(operand) &&
-            problem.bytes[number] == bytesOf(op->getResult(0)))
+            problem.bytes[number] == bytes.lookup(op->getResult(0)))
           replaces.insert(number);
       }
     });
@@ -138,6 +132,7 @@ private:
   const LivenessProfile &liveness;
   const TargetMap &targets;
   remat::Problem problem;
+  DenseMap<Value, uint64_t> bytes;                  ///< that are held for it on the device
   DenseMap<Value, uint32_t> numbers;                ///< in the problem, before views
   std::map<uint32_t, SmallVector<uint32_t>> agains; ///< by the step that they are in front of
   DenseMap<Value, Value> latest;
@@ -153,7 +148,8 @@ struct RematerializeValues : gantry::impl::RematerializeValuesPassBase<Remateria
                   [&](func::FuncOp func, DeviceAttr device, uint64_t wanted, const Homes &homes) {
                     hoistUpdates(func);
                     LivenessProfile liveness(func.getBody().front(), device, homes);
-                    Rematerializer(liveness, targets).free(wanted);
+                    if (failed(Rematerializer(liveness, targets).free(wanted)))
+                      signalPassFailure();
                   });
   }
 };

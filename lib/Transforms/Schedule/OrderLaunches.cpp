@@ -9,6 +9,7 @@
 #include "Declarations.h"
 #include "Overwrite.h"
 #include "gantry/Analysis/Homes.h"
+#include "gantry/Analysis/VariableUpdates.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Queues/Predict.h"
 #include "gantry/Queues/Sequence.h"
@@ -152,15 +153,10 @@ void Steps::describe() {
 /// the old value, and of checks of indices: then nothing is updated when one of them fails.
 void Steps::keepUpdatesInPlace() {
   auto func = cast<func::FuncOp>(block.getParentOp());
-  DenseMap<Attribute, Value> arguments;
-  for (unsigned i = 0; i < func.getNumArguments(); ++i)
-    if (Attribute variable = func.getArgAttr(i, kVariableAttr))
-      arguments[variable] = func.getArgument(i);
   DenseMap<Operation *, SmallVector<Value, 1>> updated; // by what makes the next value: the old one
-  for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (Attribute variable = func.getResultAttr(i, kVariableAttr))
-      if (Operation *maker = skipViews(block.getTerminator()->getOperand(i)).getDefiningOp())
-        updated[maker].push_back(arguments.lookup(variable));
+  for (auto [old, next] : variableUpdatesOf(func))
+    if (Operation *maker = skipViews(next->get()).getDefiningOp())
+      updated[maker].push_back(old);
   DenseMap<Value, SmallVector<uint32_t>> readers; // of what the caller has
   SmallVector<uint32_t> checks;
   for (auto [i, op] : llvm::enumerate(ops)) {

@@ -1,10 +1,12 @@
 // The best answer of a small problem by Dijkstra's algorithm over everything that a run can be in:
 // how many steps ran, which values are held, which of these lie in the place of a given one. It
-// knows nothing of last readers: values are dropped whenever that may help.
+// knows nothing of last readers: a value is dropped when there is no room for what runs next, in
+// every way that makes just enough room.
 #pragma once
 
 #include "gantry/Remat/Remat.h"
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <queue>
@@ -32,11 +34,29 @@ public:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
   /// Seconds of the fastest run within the limit; `never` without one.
-  double fewestSeconds(uint64_t limit) { return search(limit, false); }
-  /// The least peak of all runs.
-  uint64_t leastPeak() { return uint64_t(search(UINT64_MAX, true)); }
+  double fewestSeconds(uint64_t limit) {
+    double seconds = secondsAgain(limit);
+    for (const remat::Step &step : problem.steps)
+      seconds += step.seconds;
+    return seconds;
+  }
 
-  size_t states = 0; ///< that were looked at
+  /// The least peak of all runs.
+  uint64_t leastPeak() {
+    uint64_t low = 0, high = 0; // the peak is in [low, high]
+    for (uint64_t bytes : problem.bytes)
+      high += bytes;
+    for (const remat::Step &step : problem.steps)
+      high += step.scratch;
+    while (low < high) {
+      uint64_t middle = low + (high - low) / 2;
+      if (secondsAgain(middle) == never)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
 
 private:
   struct State {
@@ -53,7 +73,9 @@ private:
   struct Entry {
     double cost;
     State state;
-    bool operator<(const Entry &other) const { return cost > other.cost; }
+    bool operator<(const Entry &other) const {
+      return cost != other.cost ? cost > other.cost : state.ran < other.state.ran;
+    }
   };
 
   const remat::Problem &problem;
@@ -64,10 +86,15 @@ private:
 
   static uint64_t bit(uint32_t value) { return uint64_t(1) << value; }
 
+  template <typename Visit>
+  static void forEach(uint64_t values, Visit &&visit) {
+    for (; values != 0; values &= values - 1)
+      visit(uint32_t(std::countr_zero(values)));
+  }
+
   uint64_t bytesOf(uint64_t values, uint64_t free) const {
     uint64_t sum = 0;
-    for (values &= allMade & ~free; values != 0; values &= values - 1)
-      sum += problem.bytes[uint32_t(__builtin_ctzll(values))];
+    forEach(values & allMade & ~free, [&](uint32_t value) { sum += problem.bytes[value]; });
     return sum;
   }
 
@@ -88,64 +115,78 @@ private:
     queue.push({cost, state});
   }
 
+  /// Drops values in every way that frees so many bytes and no value too many.
+  void drop(const State &state, double cost, const std::vector<uint32_t> &values, size_t at,
+            uint64_t missing, uint64_t freed, uint64_t least) {
+    if (freed >= missing) {
+      if (missing == 0 || freed - least < missing)
+        reach(state, cost);
+      return;
+    }
+    if (at == values.size())
+      return;
+    const uint64_t bytes = problem.bytes[values[at]];
+    drop({state.ran, state.held & ~bit(values[at]), state.free}, cost, values, at + 1, missing,
+         freed + bytes, std::min(least, bytes));
+    drop(state, cost, values, at + 1, missing, freed, least);
+  }
+
   /// Every way in which a step can run: with any of the operands that it replaces ending.
-  void run(const State &from, double cost, uint32_t index, uint64_t limit, bool forPeak) {
+  void run(const State &from, double cost, uint32_t index, uint64_t limit) {
     const remat::Step &step = problem.steps[index];
     if ((read[index] & ~from.held) != 0)
       return;
     const bool isNext = index == from.ran;
     const uint32_t ran = from.ran + isNext;
     const uint64_t useful = usefulAfter(ran);
+    const uint64_t before = from.held & ~made[index];
     for (uint32_t choice = 0; choice < 1u << step.replaces.size(); ++choice) {
-      uint64_t held = from.held & ~made[index], free = from.free & ~made[index];
-      uint64_t ended = 0, placed = 0, madeFree = 0;
+      uint64_t ended = 0, placed = 0, free = from.free & before;
       for (size_t i = 0; i < step.replaces.size(); ++i) {
         if (!(choice >> i & 1))
           continue;
-        uint32_t operand = step.replaces[i];
+        const uint32_t operand = step.replaces[i];
         ended |= bit(operand);
         for (uint32_t result : step.makes)
           if (!(placed & bit(result)) && problem.bytes[result] == problem.bytes[operand]) {
             placed |= bit(result);
             if (!(allMade & bit(operand)) || (free & bit(operand)))
-              madeFree |= bit(result);
+              free |= bit(result);
             break;
           }
       }
-      uint64_t during = bytesOf(held, free) + bytesOf(made[index] & ~placed, 0) + step.scratch;
-      if (during > limit)
-        continue;
-      State next{ran, ((held & ~ended) | made[index]) & (useful | ~allMade), 0};
-      next.free = (free | madeFree) & next.held;
-      reach(next, forPeak ? std::max(cost, double(during)) : cost + step.seconds);
+      const uint64_t during =
+          bytesOf(before, free) + bytesOf(made[index] & ~placed, 0) + step.scratch;
+      State next{ran, ((before & ~ended) | made[index]) & (useful | ~allMade), 0};
+      next.free = free & next.held;
+      const double more = cost + (isNext ? 0 : step.seconds);
+      std::vector<uint32_t> droppable;
+      forEach(before & allMade & ~free & ~read[index], [&](uint32_t value) {
+        if (problem.bytes[value] > 0)
+          droppable.push_back(value);
+      });
+      drop(next, more, droppable, 0, during > limit ? during - limit : 0, 0, UINT64_MAX);
     }
   }
 
-  double search(uint64_t limit, bool forPeak) {
+  /// Seconds of repetitions alone: what runs once costs nothing, so that few states are looked at.
+  double secondsAgain(uint64_t limit) {
     queue = {};
     costs.clear();
-    uint64_t given = 0;
+    uint64_t all = 0;
     for (uint32_t value = 0; value < problem.bytes.size(); ++value)
-      given |= bit(value);
-    reach({0, given & ~allMade, 0}, 0);
+      all |= bit(value);
+    reach({0, all & ~allMade, 0}, 0);
     while (!queue.empty()) {
-      auto [cost, state] = queue.top();
+      const auto [cost, state] = queue.top();
       queue.pop();
       if (costs[state] < cost)
         continue;
-      ++states;
-      if (state.ran == problem.steps.size() && (kept & ~state.held) == 0) {
+      if (state.ran == problem.steps.size() && (kept & ~state.held) == 0)
         return cost;
-      }
       for (uint32_t index = 0; index <= state.ran && index < problem.steps.size(); ++index)
         if (index == state.ran || problem.steps[index].mayRepeat)
-          run(state, cost, index, limit, forPeak);
-      for (uint64_t values = state.held & allMade & ~state.free; values != 0;
-           values &= values - 1) {
-        uint64_t dropped = values & -values;
-        if (problem.bytes[uint32_t(__builtin_ctzll(dropped))] > 0)
-          reach({state.ran, state.held & ~dropped, state.free & ~dropped}, cost);
-      }
+          run(state, cost, index, limit);
     }
     return never;
   }

@@ -33,7 +33,7 @@ struct ProblemBuilder {
 inline remat::Problem randomTraining(std::mt19937 &random, size_t mostSteps) {
   auto below = [&](uint32_t limit) { return static_cast<uint32_t>(random() % limit); };
   auto size = [&] { return below(12) == 0 ? 0 : uint64_t(1 + below(16)); };
-  auto seconds = [&] { return below(10) == 0 ? 0 : 1 + below(9) + (below(2) ? 0.5 : 0); };
+  auto seconds = [&] { return below(10) == 0 ? 0 : double(2 + below(18)) / 2; };
   ProblemBuilder b;
   auto list = [&](std::vector<uint32_t> values) {
     std::ranges::sort(values);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace gantry::packing {
+namespace gantry {
 
 class Random {
 public:
@@ -24,4 +24,4 @@ private:
   uint64_t state;
 };
 
-} // namespace gantry::packing
+} // namespace gantry
