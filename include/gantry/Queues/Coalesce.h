@@ -17,11 +17,16 @@ struct Message {
   double latency = 0; ///< seconds of the task that do not depend on its bytes
 };
 
-/// By task the first one of its transfer, itself where it goes alone. `messages` is by task; tasks
-/// stand in an order in which they can run. Members of a transfer follow each other on their queue,
-/// and all that they come after stands before the first of them and is predicted to be done when
-/// that one starts: moved next to the first, they are still in an order that can run. O(n).
-std::vector<uint32_t> coalesce(const std::vector<Task> &tasks,
-                               const std::vector<Message> &messages);
+struct Transfers {
+  std::vector<uint32_t> order; ///< tasks by start; members of a transfer follow each other
+  std::vector<uint32_t>
+      firsts; ///< by task, the first one of its transfer; itself where it goes alone
+};
+
+/// The order of orderByStart (gantry/Queues/Predict.h) in which small copies go together: what is
+/// saved brings forward all that comes behind, so what is ready first depends on it. `messages` is
+/// by task. All that a transfer comes after is predicted to be done when it starts. O(n log n).
+Transfers coalesce(const std::vector<Task> &tasks, const std::vector<bool> &reordered,
+                   const std::vector<Message> &messages);
 
 } // namespace gantry::queues

@@ -62,25 +62,20 @@ static Operation *merge(ArrayRef<Operation *> copies) {
 void gantry::schedule::coalesceCopies(ArrayRef<Operation *> commands, const CommandCosts &costs) {
   if (numberQueues(commands).size() <= 1)
     return;
-  std::vector<uint32_t> firsts =
-      queues::coalesce(describeTasks(commands, costs), describeMessages(commands, costs));
-  std::vector<SmallVector<Operation *, 1>> transfers(commands.size());
-  for (auto [i, first] : llvm::enumerate(firsts))
-    transfers[first].push_back(commands[i]);
-  if (llvm::all_of(transfers, [](auto &transfer) { return transfer.size() == 1; }))
-    return;
+  const auto [order, firsts] = queues::coalesce(
+      describeTasks(commands, costs), reorderedQueues(commands), describeMessages(commands, costs));
   // Behind the segment, whose declarations then all stand before its commands.
   Block *block = commands.front()->getBlock();
-  Block::iterator end = std::next(commands.back()->getIterator());
-  SmallVector<Operation *> merged;
-  for (auto &transfer : transfers) {
-    for (Operation *op : transfer)
-      op->moveBefore(block, end);
-    if (!transfer.empty())
-      merged.push_back(transfer.size() > 1 ? merge(transfer) : transfer.front());
+  const Block::iterator end = std::next(commands.back()->getIterator());
+  for (uint32_t i : order)
+    commands[i]->moveBefore(block, end);
+  for (size_t i = 0, next = 0; i < order.size(); i = next) {
+    SmallVector<Operation *> transfer;
+    for (; next < order.size() && firsts[order[next]] == order[i]; ++next)
+      transfer.push_back(commands[order[next]]);
+    if (transfer.size() > 1)
+      merge(transfer);
   }
-  // Copies behind a transfer start earlier now, and what lives when is read off the order.
-  orderByStart(merged, costs);
 }
 
 namespace {

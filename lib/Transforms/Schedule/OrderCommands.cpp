@@ -17,13 +17,18 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-void gantry::schedule::orderByStart(ArrayRef<Operation *> commands, const CommandCosts &costs) {
-  DenseMap<QueueName, uint32_t> queues = numberQueues(commands);
-  if (queues.size() <= 1)
-    return;
+std::vector<bool> gantry::schedule::reorderedQueues(ArrayRef<Operation *> commands) {
+  const DenseMap<QueueName, uint32_t> queues = numberQueues(commands);
   std::vector<bool> reordered(queues.size());
   for (auto [name, number] : queues)
     reordered[number] = name.second != 0;
+  return reordered;
+}
+
+void gantry::schedule::orderByStart(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+  const std::vector<bool> reordered = reorderedQueues(commands);
+  if (reordered.size() <= 1)
+    return;
   std::vector<uint32_t> byStart = queues::orderByStart(describeTasks(commands, costs), reordered);
   // Behind the declarations among them.
   Operation *last = commands.back();
