@@ -33,6 +33,10 @@ namespace gantry {
 /// Registers that a block of accumulators may take, of the 32 of AVX-512.
 static constexpr int64_t kAccumulators = 24;
 
+/// Terms that are added up one after the other at most, and at least where there are more: then
+/// sums of so many are added up. A chain of 100 000 numbers of f32 would be off by 1e-5.
+static constexpr int64_t kMostTerms = 256, kLeastTerms = 64;
+
 /// Coefficient of dimension `d` in `expr` when that is linear in it, else nothing.
 static std::optional<int64_t> coefficient(AffineExpr expr, unsigned d) {
   if (!expr.isFunctionOfDim(d))
@@ -149,6 +153,16 @@ struct Emitter {
     auto add = dyn_cast_or_null<arith::AddFOp>(combiner());
     return add && add.getType().isF32() && bitEnumContainsAll(add.getFastmath(), Flags::contract) &&
            !bitEnumContainsAny(add.getFastmath(), Flags::reassoc);
+  }
+
+  /// Whether terms are added up in an order of our own, and there are many of them.
+  bool isLongSum() {
+    auto add = dyn_cast_or_null<arith::AddFOp>(combiner());
+    int64_t terms = 1;
+    for (unsigned d : reduced)
+      terms *= sizes[d];
+    return add && !blockDim && terms > kMostTerms &&
+           bitEnumContainsAny(add.getFastmath(), arith::FastMathFlags::reassoc);
   }
 
   bool chooseDots() {
@@ -396,11 +410,11 @@ struct Emitter {
     return mapping.lookupOrDefault(yielded);
   }
 
+  using Body = function_ref<SmallVector<Value>(OpBuilder &, const Index &, ValueRange)>;
+
   /// A nest of loops over `dims` (sizes given) that carries `state` through `body`.
-  SmallVector<Value>
-  emitReduction(OpBuilder &b, ArrayRef<unsigned> dims, Index index, ValueRange state, int64_t step,
-                int64_t limit,
-                function_ref<SmallVector<Value>(OpBuilder &, const Index &, ValueRange)> body) {
+  SmallVector<Value> emitReduction(OpBuilder &b, ArrayRef<unsigned> dims, Index index,
+                                   ValueRange state, int64_t step, int64_t limit, Body body) {
     if (dims.empty())
       return body(b, index, state);
     unsigned d = dims.front();
@@ -416,6 +430,52 @@ struct Emitter {
     });
   }
 
+  /// The loops of a long sum: those inside make sums of some terms each, which those around add up.
+  SmallVector<Value> emitLongSum(OpBuilder &b, Index index, ValueRange state, Body body) {
+    ArrayRef<unsigned> inner = reduced;
+    int64_t terms = 1;
+    while (terms < kLeastTerms && !inner.empty()) {
+      terms *= sizes[inner.back()];
+      inner = inner.drop_back();
+    }
+    const ArrayRef<unsigned> outer = inner;
+    inner = ArrayRef(reduced).drop_front(outer.size());
+    const unsigned d = inner.front();
+    const int64_t all = sizes[d], some = std::clamp<int64_t>(kMostTerms * all / terms, 1, all);
+    auto sumSome = [&](OpBuilder &b, Index index, ValueRange state, int64_t count) {
+      const OpFoldResult from = index[d];
+      auto zeros = llvm::map_to_vector(state, [&](Value sum) -> Value {
+        return arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(sum.getType()));
+      });
+      auto sums =
+          LoopBuilder(b, op.getLoc()).loop(0, count, 1, zeros, [&](Value i, ValueRange sums) {
+            AffineExpr e = b.getAffineDimExpr(0) + b.getAffineDimExpr(1);
+            Index at = index;
+            at[d] = affine::makeComposedFoldedAffineApply(b, op.getLoc(), AffineMap::get(2, 0, e),
+                                                          {from, OpFoldResult(i)});
+            return emitReduction(b, inner.drop_front(), at, sums, 1, 0, body);
+          });
+      SmallVector<Value> joined;
+      for (auto [sum, part] : llvm::zip(state, sums))
+        joined.push_back(arith::AddFOp::create(b, op.getLoc(), sum, part));
+      return joined;
+    };
+    return emitReduction(
+        b, outer, index, state, 1, 0, [&](OpBuilder &b, const Index &index, ValueRange state) {
+          Index at = index;
+          const int64_t full = all / some * some;
+          SmallVector<Value> sums =
+              LoopBuilder(b, op.getLoc()).loop(0, full, some, state, [&](Value i, ValueRange sums) {
+                at[d] = i;
+                return sumSome(b, at, sums, some);
+              });
+          if (full == all)
+            return sums;
+          at[d] = b.getIndexAttr(full);
+          return sumSome(b, at, sums, all - full);
+        });
+  }
+
   void emitRegisters(OpBuilder &b, Index index, int64_t rows, ArrayRef<VectorPart> pieces) {
     SmallVector<std::pair<Index, VectorPart>> places;
     SmallVector<Value> accumulators;
@@ -428,10 +488,11 @@ struct Emitter {
         column += piece.live;
       }
     }
-    auto results = emitReduction(b, reduced, index, accumulators, 1, 0,
-                                 [&](OpBuilder &b, const Index &inner, ValueRange state) {
-                                   return step(b, inner, rows, pieces, state);
-                                 });
+    auto body = [&](OpBuilder &b, const Index &inner, ValueRange state) {
+      return step(b, inner, rows, pieces, state);
+    };
+    auto results = isLongSum() ? emitLongSum(b, index, accumulators, body)
+                               : emitReduction(b, reduced, index, accumulators, 1, 0, body);
     for (auto [value, place] : llvm::zip(results, places))
       store(b, value, place.first, place.second);
   }

@@ -84,6 +84,9 @@ static int64_t chooseDivisor(int64_t n, int64_t limit, int64_t unit) {
   return bestOfUnit * 2 > best ? bestOfUnit : best;
 }
 
+/// Elements side by side that an item adds up.
+static constexpr int64_t kLeastColumns = 32;
+
 namespace {
 /// Chooses how far each loop of the root is cut; 0 leaves it whole.
 struct TileChooser {
@@ -164,6 +167,15 @@ struct TileChooser {
                                                                   : tiles;
   }
 
+  /// Whether the op adds up rows, or the like, and its inputs lie along `d`.
+  bool reducesAlong(unsigned d) {
+    return root.getNumReductionLoops() > 0 &&
+           llvm::any_of(root.getDpsInputOperands(), [&](OpOperand *operand) {
+             AffineMap map = root.getMatchingIndexingMap(operand);
+             return map.getNumResults() > 0 && map.getResults().back().isFunctionOfDim(d);
+           });
+  }
+
   /// `first` gets its share before the others.
   SmallVector<int64_t> chooseRows(int64_t target, std::optional<unsigned> first) {
     SmallVector<int64_t> tiles(sizes.size(), 0);
@@ -177,6 +189,9 @@ struct TileChooser {
       if (first == d)
         continue;
       int64_t room = std::clamp<int64_t>(target / work, 1, sizes[d]);
+      // Long columns: each line of the cache is read by one item alone.
+      if (d == parallel.back() && reducesAlong(d))
+        room = std::min(std::max(room, kLeastColumns), sizes[d]);
       tiles[d] = chooseDivisor(sizes[d], room, 16);
       // Without values in between nothing needs a static shape: a last, smaller tile beats many
       // tiny ones.

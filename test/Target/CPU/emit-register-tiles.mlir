@@ -171,3 +171,39 @@ func.func private @captured(%a: memref<16x32xf32>, %c: memref<32xf32>, %p: f32) 
   }
   return
 }
+
+// A long sum whose order is ours is a sum of sums of 256 terms and a last one of 44, each from zero.
+// CHECK-LABEL: @long_column_sum(
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<8xf32>
+// CHECK-DAG: %[[SOME:.*]] = arith.constant 256 : index
+// CHECK-DAG: %[[FULL:.*]] = arith.constant 512 : index
+// CHECK: %[[SUMS:.*]] = scf.for %{{.*}} to %[[FULL]] step %[[SOME]] iter_args(%[[SUM:.*]] = %{{.*}})
+// CHECK: %[[PART:.*]] = scf.for %{{.*}} to %[[SOME]] {{.*}} iter_args(%{{.*}} = %[[ZERO]])
+// CHECK: %[[MORE:.*]] = arith.addf %[[SUM]], %[[PART]] : vector<8xf32>
+// CHECK: scf.yield %[[MORE]]
+// CHECK: %[[REST:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]])
+// CHECK: arith.addf %[[SUMS]], %[[REST]] : vector<8xf32>
+func.func private @long_column_sum(%x: memref<556x8xf32>, %r: memref<8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : memref<556x8xf32>) outs(%r : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Of several dimensions those inside that have 64 terms together make a sum each.
+// CHECK-LABEL: @long_sum_of_images(
+// CHECK: scf.for %{{.*}} iter_args(%[[SUM:[^ ]*]] =
+// CHECK: %[[PART:.*]] = scf.for
+// CHECK: scf.for
+// CHECK: arith.addf %[[SUM]], %[[PART]] : vector<8xf32>
+// CHECK-NOT: scf.for
+func.func private @long_sum_of_images(%x: memref<8x12x12x8xf32>, %r: memref<8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(n, y, x, j) -> (n, y, x, j)>, affine_map<(n, y, x, j) -> (j)>], iterator_types = ["reduction", "reduction", "reduction", "parallel"]} ins(%x : memref<8x12x12x8xf32>) outs(%r : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %1 : f32
+  }
+  return
+}

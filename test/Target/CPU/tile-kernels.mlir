@@ -120,3 +120,20 @@ func.func private @small_image(%x: tensor<512x7x7xf32>, %w: tensor<64x512xf32>) 
   } -> tensor<64x7x7xf32>
   return %0 : tensor<64x7x7xf32>
 }
+
+// Of rows that are added up an item has columns that fill lines of the cache: with fewer, each line is read by several.
+#column = affine_map<(d0, d1) -> (d1)>
+// CHECK-LABEL: @columns_of_rows(
+// CHECK: scf.forall (%{{.*}}) = (0) to (64) step (32)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<4096x32xf32>)
+func.func private @columns_of_rows(%x: tensor<4096x64xf32>) -> tensor<64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<4096x64xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %1 : f32
+  } -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
