@@ -41,8 +41,15 @@ def write(path, result, parts, text):
     rows = lambda part: "[\n" + ",\n".join("  " + json.dumps(row) for row in part) + "\n]"
     head = json.dumps({key: value for key, value in result.items() if key != "parts"})[:-1]
     body = ",\n".join(f"{json.dumps(name)}: {rows(part)}" for name, part in parts.items())
-    path.with_suffix(".json").write_text(head + ', "parts": {\n' + body + "\n}}\n")
-    path.with_suffix(".md").write_text(text)
+    _replace(path.with_suffix(".json"), head + ', "parts": {\n' + body + "\n}}\n")
+    _replace(path.with_suffix(".md"), text)
+
+
+def _replace(path, text):
+    """Whole or not at all: who measures row by row, and is ended, loses none."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text)
+    part.replace(path)
 
 
 def parser_of_models(doc, threads, rounds, seconds):
