@@ -160,7 +160,8 @@ class Gantry:
         """What a step's plan takes to compile, and the memory that it plans beside variables; nothing runs."""
         graph, made = self._make(name), []
         took = told(lambda: made.append(graph.plan()), 1)
-        return {"compile_s": took["ms"] / 1e3, "compile_cpu_s": took["cpu_ms"] / 1e3, "transient_mib": transient_of(made[0].description) / MIB}
+        return {"compile_s": took["ms"] / 1e3, "compile_cpu_s": took["cpu_ms"] / 1e3,
+                "transient_mib": transient_of(made[0].description) / MIB}
 
 
 def transient_of(description):
@@ -304,7 +305,8 @@ def main():
     parser.add_argument("--turns", type=int, help="of each side; 9 for small networks, else 5")
     parser.add_argument("--steps", type=int, help="of a turn; 10 for small networks, else 1")
     parser.add_argument("--blas", type=pathlib.Path, default=OPENBLAS if OPENBLAS.exists() else None)
-    parser.add_argument("--core", default="SKYLAKEX" if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8") else "HASWELL",
+    is_wide = "avx512f" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    parser.add_argument("--core", default="SKYLAKEX" if is_wide else "HASWELL",
                         help="OPENBLAS_CORETYPE: OpenBLAS does not know new processors by itself")
     parser.add_argument("--write", type=pathlib.Path)
     parser.add_argument("--rows", nargs="+", type=pathlib.Path, metavar="FILE")

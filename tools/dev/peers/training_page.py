@@ -69,7 +69,7 @@ def _times(rows):
     for row in rows:
         asked = ASKED[row["network"]][1]
         yield [row["network"], str(row["threads"]), _spread(row["torch_ms"]), _spread(row["gantry_ms"]), _judged(ratio(row, "ms"), asked),
-               f"{asked:.2f}", f"{_spread(row['torch_cpu_ms'])}, {_spread(row['gantry_cpu_ms'])}", _plain(ratio(row, "cpu_ms")),
+               f"{asked:.2f}", ", ".join(_spread(row[f"{side}_cpu_ms"]) for side in ("torch", "gantry")), _plain(ratio(row, "cpu_ms")),
                f"{row['turns']} x {row['steps']}", f"{row['load'][0]:.1f}, {row['load'][1]:.1f}", row["date"]]
 
 
@@ -113,8 +113,8 @@ def page(result):
     missed = sum((ratio(row, what) or 0) > ASKED[row["network"]][i] for row in rows for i, what in ((1, "ms"), (2, "peak_mib")))
     parts = [
         "# Steps of training on the CPU",
-        "Made by `tools/dev/bench_training.py --build-dir build/release --peer torch --threads 1,2 --write docs/benchmarks/training`; raw "
-        "figures: [training.json](training.json). *Ratio* is Gantry's over PyTorch's, below 1: Gantry needs less; *asked* is what it may "
+        "Made by `tools/dev/bench_training.py --build-dir build/release --peer torch --threads 1,2 --write docs/benchmarks/training`; "
+        "raw figures: [training.json](training.json). *Ratio* is Gantry's over PyTorch's, below 1: Gantry needs less; *asked* is what it may "
         f"be at most. {missed} of {2 * len(rows)} are missed.",
         f"{result['machine']}. " + ", ".join(dict.fromkeys(row["versions"] for row in rows)) + ".",
         HOW,
@@ -122,8 +122,8 @@ def page(result):
         "\n".join(_products(rows)),
         "\n".join(f"- {name}: {what}" for name, (what, *_) in ASKED.items() if any(row["network"] == name for row in rows)),
         "## Time of a step",
-        _table(["network", "threads", "PyTorch, ms", "Gantry, ms", "ratio", "asked", "processors, ms: PyTorch, Gantry", "ratio", "turns x steps", "load before, after", "date"],
-               _times(rows)),
+        _table(["network", "threads", "PyTorch, ms", "Gantry, ms", "ratio", "asked", "processors, ms: PyTorch, Gantry", "ratio",
+                "turns x steps", "load before, after", "date"], _times(rows)),
         "\n".join(_fit(rows)),
         "## Memory, and compiling",
         _table(["network", "threads", "PyTorch's peak, MiB", "Gantry's", "ratio", "asked", "steady, MiB: PyTorch, Gantry", "ratio",

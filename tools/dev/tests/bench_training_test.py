@@ -67,7 +67,8 @@ class RowsTest(unittest.TestCase):
         return [(each["network"], each["threads"], each["compile_s"]) for each in rows]
 
     def measure(self, compare):
-        with mock.patch.multiple(bench_training, rates=lambda *_: {"blas_gflops": 60.0}, compare=compare), mock.patch("builtins.print"):
+        rates = lambda *_: {"blas_gflops": 60.0}
+        with mock.patch.multiple(bench_training, rates=rates, compare=compare), mock.patch("builtins.print"):
             bench_training.measure(self.options)
 
     def test_a_run_that_ends_early_loses_no_row(self):
@@ -81,7 +82,8 @@ class RowsTest(unittest.TestCase):
         self.assertIn("| mlp | 1 |", self.path.with_suffix(".md").read_text(encoding="utf-8"))
 
     def test_rows_stay_until_they_are_measured_anew(self):
-        bench_training.tell(self.options, {(name, threads): row(name, threads) for name, threads in (("mlp", 2), ("mlp", 1), ("bert_base", 1))})
+        before = [row("mlp", 2), row("mlp", 1), row("bert_base", 1)]
+        bench_training.tell(self.options, {(each["network"], each["threads"]): each for each in before})
         self.measure(lambda options, name, threads: row(name, threads, compile_s=9.0))
         self.assertEqual(self.networks(), [("reuters", 1, 9.0), ("mlp", 1, 9.0), ("mlp", 2, 1.25), ("bert_base", 1, 1.25)])
 
@@ -90,7 +92,8 @@ class RowsTest(unittest.TestCase):
         bench_training.tell(argparse.Namespace(write=other), {("mlp", 1): row(compile_s=9.0)})
         bench_training.tell(self.options, {("mlp", 1): row(), ("mlp", 2): row(threads=2)})
         files = [each.with_suffix(".json") for each in (self.path, other)]
-        self.assertEqual({key: each["compile_s"] for key, each in bench_training.kept_rows(files).items()}, {("mlp", 1): 9.0, ("mlp", 2): 1.25})
+        self.assertEqual({key: each["compile_s"] for key, each in bench_training.kept_rows(files).items()},
+                         {("mlp", 1): 9.0, ("mlp", 2): 1.25})
 
 
 class PeerTest(unittest.TestCase):
