@@ -52,13 +52,9 @@ def told(call, count):
 
 
 def most_resident():
-    """MiB that the process had resident at most, since `forget_most`."""
+    """MiB that the process had resident at most."""
     status = pathlib.Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
-
-
-def forget_most():
-    pathlib.Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def rows_of(*inputs):
@@ -156,6 +152,12 @@ class Gantry:
     def version(self):
         return f"gantry {self.make_steps.gt.__version__}"
 
+    def library(self):
+        """MiB that are resident of the compiler's library once a graph is made, which opens it."""
+        before = most_resident()
+        self.make_steps.gt.function(lambda x: x + 1).lower(0.0)
+        return most_resident() - before
+
     def plan(self, name):
         """What a step's plan takes to compile, and the memory that it plans beside variables; nothing runs."""
         graph, made = self._make(name), []
@@ -172,11 +174,11 @@ def transient_of(description):
 def work(options):
     """Answers lines of JSON, [what, arguments ...], with lines of JSON."""
     peer = {"torch": PyTorch, "gantry": Gantry}[options.worker](options)
-    answers = {"peak": lambda: most_resident() - peer.after_import, "forget": forget_most}
     print("ready", flush=True)
     for line in sys.stdin:
         what, *arguments = json.loads(line)
-        print(json.dumps((answers.get(what) or getattr(peer, what))(*arguments)), flush=True)
+        answer = most_resident() - peer.after_import if what == "peak" else getattr(peer, what)(*arguments)
+        print(json.dumps(answer), flush=True)
 
 
 # ---- the two in turn ----
@@ -192,9 +194,9 @@ class Peer:
                        **({"GANTRY_CACHE_DIR": plans} if plans else {"GANTRY_CACHE_SIZE": "0"})}
         if name == "torch" and options.blas:
             environment.update(LD_PRELOAD=str(options.blas), OPENBLAS_CORETYPE=os.environ.get("OPENBLAS_CORETYPE", options.core))
-        self.process = subprocess.Popen([sys.executable, __file__, "--build-dir", options.build_dir, "--worker", name, "--threads", str(threads)],
-                                        preexec_fn=lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads]),
-                                        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, __file__, "--build-dir", options.build_dir, "--worker", name, "--threads", str(threads)]
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads]))
         self._answer(lambda line: line == "ready\n")
 
     def __enter__(self):
@@ -221,17 +223,19 @@ class Peer:
         return json.loads(self._answer())
 
 
-def rates(options, threads):
-    with Peer("torch", options, threads) as peer:
-        return {"blas": str(options.blas or "the BLAS of the system"), **{f"{name}_gflops": rate / 1e9
-                                                                       for name, rate in peer.ask("rates").items()}}
+def shared(options, threads):
+    """What holds for the rows of all networks."""
+    with Peer("torch", options, threads) as theirs, Peer("gantry", options, threads) as ours:
+        return {"blas": str(options.blas or "the BLAS of the system"), "gantry_library_mib": ours.ask("library"),
+                **{f"{name}_gflops": rate / 1e9 for name, rate in theirs.ask("rates").items()},
+                "versions": ", ".join(peer.ask("version") for peer in (ours, theirs))}
 
 
 def compare(options, name, threads):
     """A row of a network."""
     turns, steps = TURNS.get(name, TURNS_OF_LONG_STEPS)
     turns, steps = options.turns or turns, options.steps or steps
-    load, took, losses, peaks = [os.getloadavg()[0]], {}, {"torch": [], "gantry": []}, {}
+    load, took, losses = [os.getloadavg()[0]], {}, {"torch": [], "gantry": []}
     with Peer("gantry", options, threads) as peer:
         plan = peer.ask("plan", name)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as plans, \
@@ -241,8 +245,6 @@ def compare(options, name, threads):
             peer.ask("build", name, folder)
         for side, peer in peers.items():  # the first step compiles
             losses[side].append(peer.ask("steps", 1)["loss"])
-            peaks[side] = peer.ask("peak")
-            peer.ask("forget")
         for turn in range(turns + 1):
             for side, peer in peers.items():
                 made = peer.ask("steps", steps)
@@ -252,17 +254,15 @@ def compare(options, name, threads):
                         took.setdefault(f"{side}_{what}", []).append(made[what])
             if turn and name == "reuters":
                 took.setdefault("fit_ms", []).append(ours.ask("fit", steps) * 1e3)
-        versions = ", ".join(peer.ask("version") for peer in peers.values())
         for side, peer in peers.items():
-            took[f"{side}_steady_mib"] = peer.ask("peak")
-            took[f"{side}_peak_mib"] = max(peaks[side], took[f"{side}_steady_mib"])
+            took[f"{side}_peak_mib"] = peer.ask("peak")
             peer.end()
         with Peer("gantry", options, threads, plans) as again:
             again.ask("build", name, folder)
             again.ask("steps", 2)
             took["gantry_kept_mib"] = again.ask("peak")
     return {"network": name, "threads": threads, "date": datetime.date.today().isoformat(), "load": [*load, os.getloadavg()[0]],
-            "turns": turns, "steps": steps, **took, "losses": losses, **plan, "versions": versions}
+            "turns": turns, "steps": steps, **took, "losses": losses, **plan}
 
 
 def kept_rows(paths):
@@ -288,9 +288,9 @@ def measure(options):
     path = options.write and options.write.with_suffix(".json")
     rows = kept_rows([path] if path and path.exists() else [])
     for threads in options.threads:
-        product = rates(options, threads)
+        common = shared(options, threads)
         for name in options.networks:
-            row = rows[name, threads] = {**compare(options, name, threads), **product}
+            row = rows[name, threads] = {**compare(options, name, threads), **common}
             tell(options, rows)
             print(training_page.line(row), flush=True)
     return rows

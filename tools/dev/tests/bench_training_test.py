@@ -15,10 +15,10 @@ import training_page
 
 def row(network="mlp", threads=1, **more):
     return {"network": network, "threads": threads, "date": "today", "load": [0.25, 1.5], "turns": 3, "steps": 2,
-            "torch_ms": [30.0, 20.0, 25.0], "gantry_ms": [15.0, 10.0, 80.0], "torch_cpu_ms": [20.0], "gantry_cpu_ms": [14.0], "torch_peak_mib": 200.0, "gantry_peak_mib": 130.0,
-            "torch_steady_mib": 100.0, "gantry_steady_mib": 50.0, "gantry_kept_mib": 30.0, "compile_s": 1.25, "compile_cpu_s": 1.0, "transient_mib": 4.5, "blas": "/lib/fast.so",
-            "blas_gflops": 60.0, "onednn_gflops": 100.0, "versions": "gantry 1, PyTorch 2",
-            "losses": {"torch": [2.5, 1.0, 0.5], "gantry": [2.25, 1.5, 0.75]}, **more}
+            "torch_ms": [30.0, 20.0, 25.0], "gantry_ms": [15.0, 10.0, 80.0], "torch_cpu_ms": [20.0], "gantry_cpu_ms": [14.0],
+            "torch_peak_mib": 200.0, "gantry_peak_mib": 130.0, "gantry_library_mib": 60.0, "gantry_kept_mib": 30.0, "transient_mib": 4.5,
+            "compile_s": 1.25, "compile_cpu_s": 1.0, "blas": "/lib/fast.so", "blas_gflops": 60.0, "onednn_gflops": 100.0,
+            "versions": "gantry 1, PyTorch 2", "losses": {"torch": [2.5, 1.0, 0.5], "gantry": [2.25, 1.5, 0.75]}, **more}
 
 
 def page(*rows):
@@ -28,8 +28,9 @@ def page(*rows):
 class PageTest(unittest.TestCase):
     def test_a_row_tells_medians_and_what_is_missed(self):
         text = page(row())
-        self.assertIn("| mlp | 1 | 25 (20–30) | 15 (10–80) | 0.60 | 0.75 | 20 (20–20), 14 (14–14) | 0.70 | 3 x 2 | 0.2, 1.5 | today |", text)
-        self.assertIn("| mlp | 1 | 200 | 130 | **0.65**, missed | 0.60 | 100, 50.0 | 0.50 | 30.0 | 0.15 | 4.5 | 1.2, 1.0 |", text)
+        self.assertIn("| mlp | 1 | 25 (20–30) | 15 (10–80) | 0.60 | 0.75 | 20 (20–20) | 14 (14–14) | 0.70 | 3 x 2 | 0.2, 1.5 | today |",
+                      text)
+        self.assertIn("| mlp | 1 | 200 | 130 | **0.65**, missed | 0.60 | 0.35 | 30.0 | 4.5 | 1.2 | 1.0 |", text)
         self.assertIn("| mlp | 1 | 2.5 | 2.25 | 0.5 | 0.75 |", text)
         self.assertIn("1 of 2 are missed", text)
         self.assertIn("- 1 thread: 60 GFLOP/s by /lib/fast.so; oneDNN 100.", text)
@@ -41,7 +42,7 @@ class PageTest(unittest.TestCase):
 
     def test_a_slow_blas_gives_no_ratio_of_times(self):
         text = page(row(blas_gflops=49.0))
-        self.assertIn("| mlp | 1 | 25 (20–30) | 15 (10–80) |  | 0.75 | 20 (20–20), 14 (14–14) |  |", text)
+        self.assertIn("| mlp | 1 | 25 (20–30) | 15 (10–80) |  | 0.75 | 20 (20–20) | 14 (14–14) |  |", text)
         self.assertIn("- 1 thread: 49 GFLOP/s by /lib/fast.so; oneDNN 100; below half of that the BLAS is no peer", text)
         self.assertIn("ratio none (asked 0.75)", training_page.line(row(blas_gflops=49.0)))
         self.assertIn("| **0.65**, missed |", text)  # memory has one
@@ -51,7 +52,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("- 1 thread: 60–70 GFLOP/s by /lib/fast.so; oneDNN 100.\n- 2 threads: 60 GFLOP/s", text)
 
     def test_fit_is_held_against_bare_steps(self):
-        self.assertIn("On 1 a step of reuters in `Trainer.fit` takes 16 (15–20) ms; bare steps are 94% of that.",
+        self.assertIn("On 1 thread a step of reuters in `Trainer.fit` takes 16 (15–20) ms; bare steps are 94% of that.",
                       page(row("reuters", fit_ms=[20.0, 15.0, 16.0])))
 
 
@@ -67,8 +68,8 @@ class RowsTest(unittest.TestCase):
         return [(each["network"], each["threads"], each["compile_s"]) for each in rows]
 
     def measure(self, compare):
-        rates = lambda *_: {"blas_gflops": 60.0}
-        with mock.patch.multiple(bench_training, rates=rates, compare=compare), mock.patch("builtins.print"):
+        shared = lambda *_: {"blas_gflops": 60.0}
+        with mock.patch.multiple(bench_training, shared=shared, compare=compare), mock.patch("builtins.print"):
             bench_training.measure(self.options)
 
     def test_a_run_that_ends_early_loses_no_row(self):
@@ -101,13 +102,13 @@ class PeerTest(unittest.TestCase):
         arenas = [{"kind": "constants", "size": 5}, {"kind": "variables", "size": 70}, {"kind": "transient", "size": 30}]
         self.assertEqual(bench_training.transient_of({"arenas": arenas}), 30)
 
-    def test_memory_that_is_given_back_is_forgotten(self):
+    def test_the_most_that_was_resident(self):
         before = bench_training.most_resident()
         held = bytearray(64 << 20)
-        self.assertGreater(bench_training.most_resident(), before + 60)
+        most = bench_training.most_resident()
+        self.assertGreater(most, before + 60)
         del held
-        bench_training.forget_most()
-        self.assertLess(bench_training.most_resident(), before + 30)
+        self.assertGreater(bench_training.most_resident(), most - 1)  # the kernel counts in batches of pages
 
 
 if __name__ == "__main__":
