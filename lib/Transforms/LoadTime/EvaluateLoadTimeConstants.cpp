@@ -183,14 +183,16 @@ private:
   }
 
   /// Whether some op reads it as an array that is there: such values are made in each run, whatever
-  /// fuses. Those are the weights of a graph that makes its weights.
+  /// fuses. Those are the weights of a graph that makes its weights. What is updated, as the zeros
+  /// under a scatter are, is written in each run all the same.
   static bool isReadWhole(Value value) {
-    return llvm::any_of(value.getUsers(), [](Operation *user) {
-      auto kernel = dyn_cast<KernelOpInterface>(user);
-      if (isView(user))
-        return isReadWhole(user->getResult(0));
-      return kernel && (kernel.getFusionKind() == FusionKind::Contraction ||
-                        kernel.getFusionKind() == FusionKind::Opaque);
+    return llvm::any_of(value.getUses(), [](OpOperand &use) {
+      auto kernel = dyn_cast<KernelOpInterface>(use.getOwner());
+      if (isView(use.getOwner()))
+        return isReadWhole(use.getOwner()->getResult(0));
+      return kernel && !kernel.updatesOperand(use.getOperandNumber()) &&
+             (kernel.getFusionKind() == FusionKind::Contraction ||
+              kernel.getFusionKind() == FusionKind::Opaque);
     });
   }
 

@@ -64,6 +64,17 @@ module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu], {
     return %y : tensor<4x4xf32>
   }
 
+  // Zeros under a scatter are written in each run all the same.
+  // CHECK-LABEL: func.func @updated(
+  // CHECK-SAME: %{{[^:]*}}: tensor<2x1xi64> {{[^%]*}}, %{{[^:]*}}: tensor<2x4xf32> {{[^%]*}}) ->
+  // CHECK: gantry.broadcast
+  func.func @updated(%i: tensor<2x1xi64> {gantry.device = #gpu}, %x: tensor<2x4xf32> {gantry.device = #gpu}) -> (tensor<8x4xf32> {gantry.device = #gpu}) {
+    %zero = gantry.constant dense<0.0> : tensor<f32>
+    %z = gantry.broadcast %zero {gantry.device = #gpu} : (tensor<f32>) -> tensor<8x4xf32>
+    %y = gantry.scatter_nd %z, %i, %x {gantry.device = #gpu, reduction = #gantry<reduction add>} : (tensor<8x4xf32>, tensor<2x1xi64>, tensor<2x4xf32>) -> tensor<8x4xf32>
+    return %y : tensor<8x4xf32>
+  }
+
   // To run what is nothing but constants is what was asked for.
   // CHECK-LABEL: func.func @constants()
   // CHECK: gantry.matmul
