@@ -124,7 +124,7 @@ static Value lowerPackedConv(ConvOp op, ConvOp::Adaptor in, Emitter &b) {
   Value image = b.pad(in.getInput(), op.getPadsLow(), op.getPadsHigh(),
                       b.number(0, elementOf(in.getInput())), 1);
   SmallVector<AffineMap> maps = convolution.maps(b.getContext());
-  Value sum = sumOfWindows(b, op.getType().getShape(), maps[2],
+  Value sum = sumOfWindows(b, op.getType().getShape(), maps.back(),
                            {{image, maps[0]}, {in.getFilter(), maps[1]}}, convolution.iterators(),
                            Signs::of(op.getInput(), op.getFilter()));
   if (skipsBorder(op))
@@ -166,6 +166,30 @@ static Value insertZeros(Emitter &b, Value input, ArrayRef<int64_t> strides) {
   return b.insertSlice(input, zeros, Shape(shape.size(), 0), steps);
 }
 
+/// With the channels last. Zeros between pixels and borders are one op, so that targets find the
+/// image.
+static Value lowerPackedConvTranspose(ConvTransposeOp op, ConvTransposeOp::Adaptor in, Emitter &b) {
+  const PackedConvolution convolution = PackedConvolution::of(op);
+  Value image = in.getInput();
+  Shape spread(shapeOf(image)), starts(spread.size(), 0), steps(spread.size(), 1);
+  for (unsigned i = 0; i < convolution.spatial(); ++i) {
+    spread[i + 1] = convolution.out[i] + convolution.window[i] - 1;
+    starts[i + 1] = convolution.window[i] - 1 - op.getPadsLow()[i];
+    steps[i + 1] = op.getStrides()[i];
+  }
+  Value zero = b.number(0, elementOf(image));
+  if (ArrayRef<int64_t>(spread) != shapeOf(image))
+    image = b.insertSlice(image, b.filled(spread, zero), starts, steps);
+  Value sizes = b.empty(convolution.window, elementOf(image));
+  SmallVector<AffineMap> maps = convolution.maps(b.getContext());
+  return b.accumulate(b.filled(op.getType().getShape(), zero), maps.back(),
+                      {{image, maps[0]}, {in.getFilter(), maps[1]}, {sizes, maps[2]}},
+                      convolution.iterators(), [](Emitter &e, ValueRange x) {
+                        e.mathFlags = arith::FastMathFlags::contract;
+                        return e.add(x[3], e.mul(x[0], x[1]));
+                      });
+}
+
 /// [c, o / groups, window...] as a filter [o, c / groups, window...] that is read backwards.
 static Value turnFilter(Emitter &b, Value filter, int64_t groups) {
   ArrayRef<int64_t> own = shapeOf(filter), window = own.drop_front(2);
@@ -186,6 +210,8 @@ static Value turnFilter(Emitter &b, Value filter, int64_t groups) {
 /// As a gather: each output sums the inputs whose window reaches it. That is a convolution of the
 /// input, spread by the strides, with the filter turned around.
 static Value lowerConvTranspose(ConvTransposeOp op, ConvTransposeOp::Adaptor in, Emitter &b) {
+  if (isNHWC(op))
+    return lowerPackedConvTranspose(op, in, b);
   Type element = elementOf(in.getInput());
   Value image = insertZeros(b, in.getInput(), op.getStrides());
   Shape window(shapeOf(in.getFilter()).drop_front(2));

@@ -24,6 +24,24 @@ PackedConvolution PackedConvolution::of(ConvOp op) {
           isNarrow ? filter.back() : 1};
 }
 
+PackedConvolution PackedConvolution::of(ConvTransposeOp op) {
+  ArrayRef<int64_t> image = op.getInput().getType().getShape(), result = op.getType().getShape(),
+                    filter = op.getFilter().getType().getShape();
+  const unsigned spatial = result.size() - 2;
+  const SmallVector<int64_t, 3> ones(spatial, 1);
+  return {result[0],
+          image.back(),
+          /*groups=*/1,
+          result.back(),
+          filter.back(),
+          llvm::to_vector<3>(result.slice(1, spatial)),
+          llvm::to_vector<3>(filter.slice(1, spatial)),
+          ones,
+          ones,
+          /*depth=*/1,
+          /*isTransposed=*/true};
+}
+
 SmallVector<AffineMap> PackedConvolution::maps(MLIRContext *context) const {
   auto dim = [&](unsigned d) { return getAffineDimExpr(d, context); };
   unsigned output = spatial() + 1, firstTap = output + 1, last = firstTap + spatial();
@@ -34,11 +52,13 @@ SmallVector<AffineMap> PackedConvolution::maps(MLIRContext *context) const {
   else if (groups > 1)
     channel = o.floorDiv(outputs / groups) * inner() + channel;
   bool single = panel == outputs;
-  SmallVector<AffineExpr> image{dim(0)}, result{dim(0)};
+  SmallVector<AffineExpr> image{dim(0)}, result{dim(0)}, sizes;
   SmallVector<AffineExpr> filter{single ? getAffineConstantExpr(0, context) : o.floorDiv(panel)};
   for (unsigned i = 0; i < spatial(); ++i) {
     image.push_back(dim(i + 1) * strides[i] + dim(firstTap + i) * dilations[i]);
-    filter.push_back(dim(firstTap + i));
+    AffineExpr tap = dim(firstTap + i);
+    filter.push_back(isTransposed ? window[i] - 1 - tap : tap);
+    sizes.push_back(tap);
     result.push_back(dim(i + 1));
   }
   image.push_back(channel);
@@ -49,6 +69,8 @@ SmallVector<AffineMap> PackedConvolution::maps(MLIRContext *context) const {
   auto mapOf = [&](ArrayRef<AffineExpr> exprs) {
     return AffineMap::get(numLoops(), 0, exprs, context);
   };
+  if (isTransposed)
+    return {mapOf(image), mapOf(filter), mapOf(sizes), mapOf(result)};
   return {mapOf(image), mapOf(filter), mapOf(result)};
 }
 
@@ -68,7 +90,9 @@ static int64_t stepOf(AffineExpr expr, unsigned dims, unsigned d) {
 
 std::optional<PackedConvolution> PackedConvolution::match(linalg::LinalgOp op) {
   unsigned loops = op.getNumLoops();
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || loops < 5 || op.hasDynamicShape())
+  const bool isTransposed = op.getNumDpsInputs() == 3;
+  if ((op.getNumDpsInputs() != 2 && !isTransposed) || op.getNumDpsInits() != 1 || loops < 5 ||
+      op.hasDynamicShape())
     return std::nullopt;
   // A loop more than two for each dimension and three: that for depth.
   const bool isDeep = loops % 2 == 0;
@@ -82,7 +106,8 @@ std::optional<PackedConvolution> PackedConvolution::match(linalg::LinalgOp op) {
   const int64_t depth = isDeep ? sizes.back() : 1;
   const int64_t inner = sizes[2 * spatial + 2] * depth;
   PackedConvolution found{
-      sizes[0], image.back(), 0, sizes[spatial + 1], filter[spatial + 2], {}, {}, {}, {}, depth};
+      sizes[0], image.back(), 0,     sizes[spatial + 1], filter[spatial + 2], {}, {},
+      {},       {},           depth, isTransposed};
   if (llvm::is_contained(sizes, 0) || found.channels % inner)
     return std::nullopt;
   found.groups = found.channels / inner;

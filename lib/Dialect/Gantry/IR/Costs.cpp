@@ -129,7 +129,8 @@ uint64_t ConvOp::getFlops() {
 
 uint64_t ConvTransposeOp::getFlops() {
   auto w = getFilter().getType();
-  uint64_t perInput = w.getDimSize(0) ? w.getNumElements() / w.getDimSize(0) : 0;
+  const int64_t channels = w.getDimSize(isNHWC(*this) ? w.getRank() - 2 : 0);
+  uint64_t perInput = channels ? w.getNumElements() / channels : 0;
   return cappedProduct({2, countElements(getInput()), perInput});
 }
 

@@ -178,9 +178,39 @@ static LogicalResult inferConv(ConvOp::Adaptor op, StringRef name, Loc loc, Type
 }
 GANTRY_INFER(ConvOp, inferConv)
 
+/// Of `in` pixels along a dimension that are spread over windows.
+static int64_t spreadSize(ConvTransposeOp::Adaptor op, int64_t dim, int64_t in, int64_t window) {
+  if (in == kOpen || window == kOpen)
+    return kOpen;
+  return op.getStrides()[dim] * (in - 1) + op.getDilations()[dim] * (window - 1) + 1 -
+         op.getPadsLow()[dim] - op.getPadsHigh()[dim] + op.getOutputPads()[dim];
+}
+
+/// With the channels last (Layout.h), as passes make it: shapes are known, and there are no groups.
+static LogicalResult inferPackedConvTranspose(ConvTransposeOp::Adaptor op, StringRef name, Loc loc,
+                                              Types &types) {
+  auto x = typeOf(op.getInput()), w = typeOf(op.getFilter());
+  if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc, true)))
+    return failure();
+  if (!x.hasStaticShape() || !w.hasStaticShape() || op.getGroups() != 1 ||
+      x.getShape().back() != w.getDimSize(w.getRank() - 2) ||
+      op.getOutputPads().size() != op.getStrides().size())
+    return fail(loc, name, "packed filter ", text(w.getShape()), " does not go with the input ",
+                text(x.getShape()));
+  Shape shape{x.getDimSize(0)};
+  for (int64_t i = 0; i < x.getRank() - 2; ++i)
+    shape.push_back(spreadSize(op, i, x.getDimSize(i + 1), w.getDimSize(i + 1)));
+  if (llvm::any_of(shape, [](int64_t size) { return size < 0; }))
+    return fail(loc, name, "pads leave nothing of the output");
+  shape.push_back(w.getDimSize(0) * w.getShape().back());
+  return push(types, shape, x.getElementType());
+}
+
 static LogicalResult inferConvTranspose(ConvTransposeOp::Adaptor op, StringRef name, Loc loc,
                                         Types &types) {
   auto x = typeOf(op.getInput()), w = typeOf(op.getFilter());
+  if (w.getRank() == x.getRank() + 1)
+    return inferPackedConvTranspose(op, name, loc, types);
   if (failed(checkWindow(op, x, name, loc)) || failed(checkFilter(x, w, name, loc)))
     return failure();
   int64_t groups = op.getGroups();
@@ -193,11 +223,7 @@ static LogicalResult inferConvTranspose(ConvTransposeOp::Adaptor op, StringRef n
                 op.getStrides().size());
   Shape shape{x.getDimSize(0), w.getDimSize(1) == kOpen ? kOpen : w.getDimSize(1) * groups};
   for (int64_t i = 0; i < x.getRank() - 2; ++i) {
-    int64_t in = x.getDimSize(i + 2), window = w.getDimSize(i + 2);
-    int64_t size = in == kOpen || window == kOpen
-                       ? kOpen
-                       : op.getStrides()[i] * (in - 1) + op.getDilations()[i] * (window - 1) + 1 -
-                             op.getPadsLow()[i] - op.getPadsHigh()[i] + op.getOutputPads()[i];
+    int64_t size = spreadSize(op, i, x.getDimSize(i + 2), w.getDimSize(i + 2));
     if (size != kOpen && size < 0)
       return fail(loc, name, "pads leave nothing of the output");
     shape.push_back(size);

@@ -16,6 +16,10 @@
 // what it reads, with borders (PaddedInputTile.h), or, where that does not fit, blocks that touch
 // no border are told from the others as they come.
 //
+// A transposed convolution is its phases, one after the other in each item: blocks of the pixels of
+// one, which are every so many of the result, and of the window the places that meet pixels of the
+// image. So the zeros that strides put between these are no terms.
+//
 // Processors that multiply matrices (AMX) take the pixels of a block as rows of one, whole panels
 // at a time, by a tile that products have, too (Products/Microkernel.h): where they lie if each
 // pixel reads the one at its place, else gathered on the stack.
@@ -49,6 +53,7 @@ struct Blocks : PixelBlocks {
 
   void emit();
   void emitRow();
+  static void emitAll(MutableArrayRef<std::unique_ptr<Blocks>> phases, const WorkPartition &whole);
   void emitItem(Value panelItem, Value blockItem);
   Value firstPixel(Value block) const;
   void emitColumns(Value panel, Value column, int64_t columns, Value first, Value end);
@@ -67,7 +72,8 @@ struct Blocks : PixelBlocks {
   unsigned loopedDims() const { return form.spatial() - (isRun() ? 1 : 0); }
   bool isRun() const {
     unsigned last = form.spatial() - 1;
-    return !hasBorder(last) && form.dilations[last] == 1 && form.groups == 1;
+    return !hasBorder(last) && form.dilations[last] == 1 && form.groups == 1 &&
+           (!convolution.phase || form.window[last] == 1);
   }
   bool hasBorder(unsigned dim) const {
     return !isInside && !inputTile.elements() && convolution.hasBorder(dim);
@@ -87,6 +93,8 @@ struct Blocks : PixelBlocks {
   SmallVector<Value> addAll(ArrayRef<Reader> readers, Value panel, Value column,
                             ArrayRef<Lanes> lanes, ValueRange accumulators);
   Reader step(const Reader &reader, unsigned dim, Value tap);
+  Value tapAt(unsigned dim, Value before, Value tap);
+  int64_t tapOfProduct() const;
   SmallVector<Value> addWindow(unsigned dim, ArrayRef<Reader> readers, Value tapNumber, Value panel,
                                Value column, ArrayRef<Lanes> lanes, ValueRange accumulators);
   SmallVector<Value> addRun(ArrayRef<Reader> readers, Value tapNumber, Value panel, Value column,
@@ -116,6 +124,21 @@ void Blocks::emit() {
     borders.emplace(b, convolution, image, runLength() * elementsOfWord(convolution));
   forItems(convolution.pixels() * form.outputs * convolution.sizeK() / partition.items(),
            [&](Value panelItem, Value blockItem) { emitItem(panelItem, blockItem); });
+}
+
+/// Each item has its share of each phase, near the others in the image.
+void Blocks::emitAll(MutableArrayRef<std::unique_ptr<Blocks>> phases, const WorkPartition &whole) {
+  int64_t work = 0;
+  for (auto &phase : phases) {
+    phase->partition.parts = whole.parts;
+    phase->partition.chunks = whole.chunks;
+    phase->borders.emplace(phase->b, phase->convolution, phase->image, phase->runLength());
+    work += phase->convolution.pixels() * phase->form.outputs * phase->convolution.sizeK();
+  }
+  phases.front()->forItems(work / whole.items(), [&](Value panelItem, Value blockItem) {
+    for (auto &phase : phases)
+      phase->emitItem(panelItem, blockItem);
+  });
 }
 
 /// All there is, here.
@@ -246,9 +269,10 @@ void Blocks::gather(Value firstPixel, int64_t pixels) {
 SmallVector<Blocks::Reader> Blocks::readersOf(ArrayRef<Pixel> pixels) {
   SmallVector<Reader> readers;
   for (const Pixel &pixel : pixels) {
-    Reader reader{{}, isProduct() ? pixel.read : pixel.at[0], {}};
+    ArrayRef<Value> at = convolution.phase ? pixel.inPhase : pixel.at;
+    Reader reader{{}, isProduct() ? pixel.read : at[0], {}};
     for (unsigned d = 0; d < form.spatial() && !isProduct(); ++d)
-      reader.start.push_back(index.add(index.mul(pixel.at[d + 1], form.strides[d]),
+      reader.start.push_back(index.add(index.mul(at[d + 1], form.strides[d]),
                                        inputTile.elements() ? 0 : -convolution.low[d]));
     readers.push_back(std::move(reader));
   }
@@ -278,8 +302,11 @@ Value Blocks::touchesNone(ArrayRef<Reader> readers) {
 
 SmallVector<Value> Blocks::addAll(ArrayRef<Reader> readers, Value panel, Value column,
                                   ArrayRef<Lanes> lanes, ValueRange accumulators) {
-  unsigned outermost = isProduct() ? form.spatial() : 0;
-  return addWindow(outermost, readers, index.constant(0), panel, column, lanes, accumulators);
+  if (llvm::is_contained(form.window, 0))
+    return accumulators; // a phase that meets no pixel
+  if (!isProduct())
+    return addWindow(0, readers, index.constant(0), panel, column, lanes, accumulators);
+  return addRun(readers, index.constant(tapOfProduct()), panel, column, lanes, accumulators);
 }
 
 /// One dimension further into the image.
@@ -306,13 +333,30 @@ SmallVector<Value> Blocks::addWindow(unsigned dim, ArrayRef<Reader> readers, Val
     SmallVector<Reader> inner;
     for (const Reader &reader : readers)
       inner.push_back(step(reader, dim, tap));
-    Value number = index.add(index.mul(tapNumber, form.window[dim]), tap);
-    return addWindow(dim + 1, inner, number, panel, column, lanes, carried);
+    return addWindow(dim + 1, inner, tapAt(dim, tapNumber, tap), panel, column, lanes, carried);
   };
   // Where it is one run with the channels, the window's last dimension begins at its first place.
   if (dim >= loopedDims())
     return at(index.constant(0), accumulators);
   return LoopBuilder(b).rounds(form.window[dim], 1, accumulators, at);
+}
+
+/// The number of a place of the window in the filter, from that in the dimensions before.
+Value Blocks::tapAt(unsigned dim, Value before, Value tap) {
+  const std::optional<Phase> &phase = convolution.phase;
+  if (!phase)
+    return index.add(index.mul(before, form.window[dim]), tap);
+  Value back = index.mul(tap, phase->steps[dim]);
+  Value own = b.createOrFold<arith::SubIOp>(index.constant(phase->tap[dim]), back);
+  return index.add(index.mul(before, phase->window[dim]), own);
+}
+
+/// The same where there is one place alone.
+int64_t Blocks::tapOfProduct() const {
+  int64_t number = 0;
+  for (unsigned d = 0; convolution.phase && d < form.spatial(); ++d)
+    number = number * convolution.phase->window[d] + convolution.phase->tap[d];
+  return number;
 }
 
 SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Value panel,
@@ -345,6 +389,15 @@ SmallVector<Value> Blocks::addRun(ArrayRef<Reader> readers, Value tapNumber, Val
 void gantry::emitBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution,
                         const Registers &registers) {
   Blocks(b, convolution, registers).emit();
+}
+
+void gantry::emitPhases(ImplicitLocOpBuilder &b, const Convolution &convolution,
+                        const Registers &registers) {
+  const SmallVector<Convolution, 4> phases = phasesOf(convolution);
+  SmallVector<std::unique_ptr<Blocks>> blocks;
+  for (const Convolution &phase : phases)
+    blocks.push_back(std::make_unique<Blocks>(b, phase, registers));
+  Blocks::emitAll(blocks, WorkPartition(convolution, /*amx=*/false));
 }
 
 void gantry::emitRowOfBlocks(ImplicitLocOpBuilder &b, const Convolution &convolution,

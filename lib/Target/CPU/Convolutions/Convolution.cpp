@@ -87,8 +87,8 @@ static bool isEpilogue(linalg::GenericOp op, Value accumulators, unsigned loops)
          llvm::all_of(op.getBody()->without_terminator(), isMapped);
 }
 
-/// The image behind a buffer that holds it within borders of zeros, and the op that copies it
-/// there.
+/// The image behind a buffer that holds it within borders of zeros, of a transposed convolution
+/// with zeros between its pixels as well, and the op that copies it there.
 static void findBorders(Convolution &found) {
   auto padded = found.image.getDefiningOp<memref::AllocOp>();
   if (!padded)
@@ -103,15 +103,20 @@ static void findBorders(Convolution &found) {
     else
       return;
   }
-  if (!inside || !zeros || !inside->hasOneUse() || !inside.hasUnitStride() ||
-      llvm::is_contained(inside.getStaticOffsets(), ShapedType::kDynamic))
+  auto isDynamic = [](int64_t size) { return ShapedType::isDynamic(size); };
+  if (!inside || !zeros || !inside->hasOneUse() ||
+      (!inside.hasUnitStride() && !found.form.isTransposed) ||
+      llvm::any_of(inside.getStaticStrides(), isDynamic) ||
+      llvm::any_of(inside.getStaticOffsets(), isDynamic))
     return;
   auto copy = dyn_cast<memref::CopyOp>(*inside->user_begin());
   if (!copy || copy.getTarget() != inside || !isPlain(copy.getSource()) ||
       typeOf(copy.getSource()).getShape() != inside.getType().getShape())
     return;
-  for (unsigned i = 0; i < found.form.spatial(); ++i)
+  for (unsigned i = 0; i < found.form.spatial(); ++i) {
     found.low[i] = inside.getStaticOffsets()[i + 1];
+    found.imageSteps[i] = inside.getStaticStrides()[i + 1];
+  }
   found.image = copy.getSource();
   found.replaced.append({copy, inside, zeros, padded});
 }
@@ -131,7 +136,8 @@ static Value factorOf(Value number, int64_t packingFactor, bool isFirst) {
 /// Whether each step adds the product of its two inputs to the sum.
 static bool addsProducts(linalg::GenericOp op, int64_t packingFactor) {
   Block &body = *op.getBody();
-  Value a = body.getArgument(0), b = body.getArgument(1), before = body.getArgument(2);
+  Value a = body.getArgument(0), b = body.getArgument(1),
+        before = body.getArgument(body.getNumArguments() - 1);
   Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
   if (!isa_and_present<arith::AddFOp, arith::AddIOp>(sum) ||
       (sum->getOperand(0) != before && sum->getOperand(1) != before))
@@ -173,6 +179,7 @@ std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
   Convolution found{op, *form, op.getInputs()[0], op.getInputs()[1], accumulators, accumulators, {},
                     {}, {},    packingFactor};
   found.low.assign(form->spatial(), 0);
+  found.imageSteps.assign(form->spatial(), 1);
   Operation *zeros = nullptr;
   SmallVector<Operation *> readers;
   for (Operation *user : othersAt(accumulators, op))
@@ -191,6 +198,9 @@ std::optional<Convolution> Convolution::match(linalg::GenericOp op) {
     found.replaced.push_back(reader);
   }
   found.replaced.append({op, zeros});
+  if (form->isTransposed)
+    if (auto sizes = op.getInputs()[2].getDefiningOp<memref::AllocOp>(); sizes->hasOneUse())
+      found.replaced.push_back(sizes);
   if (auto own = accumulators.getDefiningOp<memref::AllocOp>();
       own && found.epilogue && found.result != accumulators)
     found.replaced.push_back(own);
@@ -210,6 +220,45 @@ int64_t Convolution::sizeK() const {
   for (int64_t size : form.window)
     count *= size;
   return count;
+}
+
+int64_t Convolution::filterTerms() const {
+  if (!phase)
+    return sizeK();
+  int64_t count = form.inner();
+  for (int64_t size : phase->window)
+    count *= size;
+  return count;
+}
+
+// Pixel y of the result meets the filter's place tap where y + (window - 1 - tap) - low is the
+// place of a pixel among the zeros: a multiple of the steps.
+SmallVector<Convolution, 4> gantry::phasesOf(const Convolution &convolution) {
+  const PackedConvolution &form = convolution.form;
+  ArrayRef<int64_t> imageSteps = convolution.imageSteps, low = convolution.low;
+  int64_t count = 1;
+  for (int64_t step : imageSteps)
+    count *= step;
+  SmallVector<Convolution, 4> all;
+  for (int64_t number = 0; number < count; ++number) {
+    Convolution made = convolution;
+    made.phase = Phase{convolution.imageSteps, {}, form.out, form.window, {}};
+    int64_t rest = number;
+    for (unsigned d = 0; d < form.spatial(); ++d) {
+      const int64_t step = imageSteps[d], first = rest % step, window = form.window[d];
+      rest /= step;
+      // How many places of the window are before the first that meets a pixel.
+      const int64_t skipped = ((low[d] - first) % step + step) % step;
+      made.phase->first.push_back(first);
+      made.phase->tap.push_back(window - 1 - skipped);
+      made.form.out[d] = llvm::divideCeil(std::max<int64_t>(form.out[d] - first, 0), step);
+      made.form.window[d] = llvm::divideCeil(std::max<int64_t>(window - skipped, 0), step);
+      made.low[d] = (low[d] - first - skipped) / step;
+    }
+    if (made.pixels() > 0)
+      all.push_back(std::move(made));
+  }
+  return all;
 }
 
 bool Convolution::hasBorder(unsigned dim) const {
@@ -343,6 +392,16 @@ Pixel gantry::pixelAt(const Convolution &convolution, const IndexBuilder &index,
   }
   pixel.at.push_back(rest);
   std::reverse(pixel.at.begin(), pixel.at.end());
+  const std::optional<Phase> &phase = convolution.phase;
+  if (!phase)
+    return pixel;
+  pixel.inPhase = pixel.at;
+  Value inResult = pixel.at[0];
+  for (unsigned d = 0; d < phase->out.size(); ++d) {
+    pixel.at[d + 1] = index.add(index.mul(pixel.at[d + 1], phase->steps[d]), phase->first[d]);
+    inResult = index.add(index.mul(inResult, phase->out[d]), pixel.at[d + 1]);
+  }
+  pixel.number = pixel.stored = inResult;
   return pixel;
 }
 

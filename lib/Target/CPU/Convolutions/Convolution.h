@@ -18,6 +18,17 @@ struct ResultRow {
   mlir::Value read, stored; ///< the pixels that its first one reads (of a 1x1 window), and is
 };
 
+/// A phase of a transposed convolution: every so many pixels of its result, whose windows meet the
+/// same places of the filter in the image's pixels, and zeros between them elsewhere. By itself it
+/// is a convolution without strides, whose pixels are those of the phase.
+struct Phase {
+  llvm::SmallVector<int64_t, 3> steps;  ///< from one pixel of the result to the next
+  llvm::SmallVector<int64_t, 3> first;  ///< the first one
+  llvm::SmallVector<int64_t, 3> out;    ///< sizes of the whole result
+  llvm::SmallVector<int64_t, 3> window; ///< of the whole filter
+  llvm::SmallVector<int64_t, 3> tap;    ///< of the filter, first met; the next is `steps` before it
+};
+
 struct Convolution {
   mlir::linalg::GenericOp op;
   PackedConvolution form;
@@ -31,6 +42,9 @@ struct Convolution {
   /// panels are counted in words, and `form` with them.
   int64_t packingFactor = 1;
   std::optional<ResultRow> only = {}; ///< all that is computed here; pixels are counted in it
+  /// From one pixel of the image to the next, where it lies among zeros that are left out.
+  llvm::SmallVector<int64_t, 3> imageSteps = {};
+  std::optional<Phase> phase = {}; ///< of which `form` and `low` are, where it is one
 
   bool isInt8() const { return packingFactor == kInt8PackingFactor; }
   bool isPairs() const { return packingFactor == 2; }
@@ -46,10 +60,15 @@ struct Convolution {
   int64_t pixels() const;
   /// Terms of an element.
   int64_t sizeK() const;
+  /// Terms that a column of the filter has, of which a phase meets some.
+  int64_t filterTerms() const;
   /// Whether some window reaches over the image's ends along a spatial dimension.
   bool hasBorder(unsigned dim) const;
   bool hasBorder() const; ///< along any
 };
+
+/// Of a transposed one, those with pixels: convolutions that together compute all of the result.
+llvm::SmallVector<Convolution, 4> phasesOf(const Convolution &convolution);
 
 /// Whether an op writes +0 everywhere in its one result.
 bool writesZeros(mlir::Operation *op, mlir::Value buffer);
@@ -102,8 +121,9 @@ void storeLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::Value bu
 /// A pixel of the result: its number among all, and its place in image and picture where needed.
 struct Pixel {
   mlir::Value number;
-  llvm::SmallVector<mlir::Value> at; ///< batch, then one for each spatial dimension
-  mlir::Value read, stored;          ///< the number, but in a chain, as ResultRow has it
+  llvm::SmallVector<mlir::Value> at;           ///< batch, then one for each spatial dimension
+  mlir::Value read, stored;                    ///< the number, but in a chain, as ResultRow has it
+  llvm::SmallVector<mlir::Value> inPhase = {}; ///< as `at`, but among the pixels of a phase
 };
 Pixel pixelAt(const Convolution &convolution, const IndexBuilder &index, mlir::Value number);
 
@@ -156,8 +176,10 @@ void emitRowOfBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convoluti
 void emitRowOfDepthwise(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
                         const Registers &registers, llvm::ArrayRef<mlir::Value> windowRows);
 
-/// The two kinds of kernels. Both make one scf.forall.
+/// The kinds of kernels. Each makes one scf.forall.
 void emitBlocks(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
+                const Registers &registers);
+void emitPhases(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
                 const Registers &registers);
 void emitDepthwise(mlir::ImplicitLocOpBuilder &b, const Convolution &convolution,
                    const Registers &registers);

@@ -62,7 +62,7 @@ std::optional<ConvolutionChain> ConvolutionChain::match(ArrayRef<Convolution> co
     const bool isOfPixels = llvm::all_of(each.form.window, isOne) &&
                             llvm::all_of(each.form.strides, isOne) && each.form.groups == 1 &&
                             !each.hasBorder();
-    if (each.form.spatial() != spatial || each.packingFactor != 1 ||
+    if (each.form.spatial() != spatial || each.packingFactor != 1 || each.form.isTransposed ||
         (&each != depthwise && !isOfPixels))
       return std::nullopt;
   }

@@ -89,6 +89,8 @@ struct EmitConvolutions : gantry::impl::EmitConvolutionsPassBase<EmitConvolution
     const bool isDepthwise = convolution.form.isDepthwise() && convolution.form.groups > 1;
     if (isDepthwise)
       emitDepthwise(b, convolution, registers);
+    else if (convolution.form.isTransposed)
+      emitPhases(b, convolution, registers);
     else if (auto rows = partitionRows(convolution); rows && !usesAMX(convolution, registers))
       emitRows(b, convolution, *rows, registers);
     else

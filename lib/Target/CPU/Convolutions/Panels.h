@@ -18,5 +18,6 @@ double rateOfPanel(int64_t columns);
 /// The width of the panels in which the filter of a convolution is packed, by its shape alone; 0
 /// for a convolution that has no kernel with the channels last.
 int64_t panelOfFilter(ConvOp conv);
+int64_t panelOfFilter(ConvTransposeOp op);
 
 } // namespace gantry

@@ -121,7 +121,7 @@ SmallVector<Value> PixelBlocks::addOverK(Value panel, Value atK, Value column,
   // Rows of a wide panel lie so far apart that the processor does not see the next ones coming.
   constexpr int64_t rowsAhead = 12;
   const bool prefetches = form.panel > kPanelLanes * kPanelRegisters;
-  Value rowOfPanel = index.add(index.mul(panel, convolution.sizeK()), atK);
+  Value rowOfPanel = index.add(index.mul(panel, convolution.filterTerms()), atK);
   Value filterAt = index.add(index.mul(rowOfPanel, form.panel), column);
   return LoopBuilder(b).rounds(length, steps, accumulators, [&](Value at, ValueRange carried) {
     SmallVector<Value> next(carried);

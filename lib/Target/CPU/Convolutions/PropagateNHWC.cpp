@@ -1,11 +1,12 @@
 // NHWC layout propagation: convolution networks with the channels last
 // (docs/designs/cpu-contractions.md).
 //
-// First transposed convolutions become convolutions (Transposed.h). Then it is chosen which ops
-// take the form: convolutions whose target packs their filters, and forward from them what can
-// follow. Each connected region of them is kept if its convolutions gain more than the reorders at
-// its borders cost. Then each chosen op is made again in the other form, and where somebody else
-// reads its result, that is put back in order.
+// First transposed convolutions become convolutions where that wastes no terms (Transposed.h). Then
+// it is chosen which ops take the form: convolutions whose target packs their filters, other
+// transposed ones as they are, and forward from them what can follow. Each connected region of them
+// is kept if its convolutions gain more than the reorders at its borders cost. Then each chosen op
+// is made again in the other form, and where somebody else reads its result, that is put back in
+// order.
 
 #include "InF32.h"
 #include "Int8.h"
@@ -96,7 +97,7 @@ static bool hasBothForms(Operation *op) {
 static SmallVector<Value> imagesOf(Operation *op) {
   if (auto conv = dyn_cast<ConvOp>(op))
     return {imageOf(conv)};
-  if (isa<BatchNormOp, PadOp>(op))
+  if (isa<ConvTransposeOp, BatchNormOp, PadOp>(op))
     return {op->getOperand(0)};
   if (isa<ReshapeOp>(op))
     return {op->getOperand(0)};
@@ -150,13 +151,16 @@ struct Chosen {
     func.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto conv = dyn_cast<ConvOp>(op))
         addConvolution(conv);
+      else if (auto transposed = dyn_cast<ConvTransposeOp>(op))
+        addConvolution(transposed);
       else if (mayFollow(op))
         ops.insert(op);
     });
     dropLosses();
   }
 
-  int64_t panelOf(ConvOp conv) const {
+  template <typename Op>
+  int64_t panelOf(Op conv) const {
     const int64_t panel = isOurs(targets, conv) ? panelOfFilter(conv) : 0;
     return panel && isFasterPlain(conv, panel) ? 0 : panel;
   }
@@ -164,7 +168,8 @@ struct Chosen {
   /// Whether few channels of the result leave so much of the registers unused that vectors along
   /// the image win, even with a reorder of it in front. Not where the same pixel of all channels
   /// lies in one set of the cache.
-  bool isFasterPlain(ConvOp conv, int64_t panel) const {
+  template <typename Op>
+  bool isFasterPlain(Op conv, int64_t panel) const {
     constexpr int64_t leastColumns = 16, setBytes = 4096, ways = 8;
     auto image = typeOf(conv.getInput());
     const int64_t channels = image.getDimSize(1);
@@ -175,10 +180,12 @@ struct Chosen {
         !hasRows(conv) || conv.getType().getShape().back() < leastColumns)
       return false;
     const double atPeak = conv.getFlops() / targets.costs.flopRate(targets.deviceNumberOf(conv));
-    return atPeak * kPlainTakes + costOf(imageOf(conv), conv) < atPeak / rateOfPanel(panel);
+    return atPeak * plainTakes(conv) + costOf(imagesOf(conv).front(), conv) <
+           atPeak / rateOfPanel(panel);
   }
 
-  void addConvolution(ConvOp conv) {
+  template <typename Op>
+  void addConvolution(Op conv) {
     if (int64_t panel = panelOf(conv)) {
       ops.insert(conv);
       panels[conv] = panel;
@@ -218,17 +225,29 @@ struct Chosen {
 
   /// Times what a convolution takes at the machine's rate, where it has vectors along the image.
   static constexpr double kPlainTakes = 3;
+  static double plainTakes(ConvOp) { return kPlainTakes; }
+  /// With zeros between the pixels.
+  static double plainTakes(ConvTransposeOp conv) {
+    double takes = kPlainTakes;
+    for (int64_t stride : conv.getStrides())
+      takes *= double(stride);
+    return takes;
+  }
 
   /// What the plain form takes longer: without a row for vectors it goes element by element.
   double gainOf(Operation *op) const {
-    auto conv = dyn_cast<ConvOp>(op);
-    if (!conv)
-      return 0;
-    // There is no other form of it.
-    if (givesAccumulators(conv))
-      return std::numeric_limits<double>::infinity();
-    const double longer = hasRows(conv) ? kPlainTakes - 1 : 40;
-    return longer * conv.getFlops() / targets.costs.flopRate(targets.deviceNumberOf(op));
+    if (auto conv = dyn_cast<ConvOp>(op))
+      // Of some there is no other form.
+      return givesAccumulators(conv) ? std::numeric_limits<double>::infinity()
+                                     : gainOfConvolution(conv);
+    auto transposed = dyn_cast<ConvTransposeOp>(op);
+    return transposed ? gainOfConvolution(transposed) : 0;
+  }
+
+  template <typename Op>
+  double gainOfConvolution(Op conv) const {
+    const double longer = hasRows(conv) ? plainTakes(conv) - 1 : 40;
+    return longer * conv.getFlops() / targets.costs.flopRate(targets.deviceNumberOf(conv));
   }
 
   double costOf(Value value, Operation *near) const {
@@ -329,6 +348,8 @@ struct Rewriter {
     Operation *again;
     if (auto conv = dyn_cast<ConvOp>(op)) {
       again = makeConvolution(conv);
+    } else if (auto transposed = dyn_cast<ConvTransposeOp>(op)) {
+      again = makeTransposed(transposed);
     } else if (auto index = dyn_cast<MaxPoolIndexOp>(op)) {
       return makeWindows(index);
     } else if (auto spread = dyn_cast<PoolSpreadOp>(op)) {
@@ -412,6 +433,16 @@ struct Rewriter {
     copy.setPadsLow(low);
     copy.setPadsHigh(high);
     return copy;
+  }
+
+  /// Its kernel reads the filter backwards.
+  Operation *makeTransposed(ConvTransposeOp conv) {
+    Shape order(llvm::to_vector(llvm::seq<int64_t>(0, rankOf(conv))));
+    std::swap(order[0], order[1]);
+    Value image = inLast(conv, conv.getInput(), rankOf(conv.getInput()));
+    Value turned = reorder.permute(conv, conv.getFilter(), order, "/turned");
+    Value filter = reorder.packFilter(conv, turned, chosen.panels[conv]);
+    return cloneWith(conv, [&](unsigned i, Value) { return i ? filter : image; });
   }
 
   /// What an op says of its dimensions, in the new order.

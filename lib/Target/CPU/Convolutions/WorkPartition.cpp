@@ -75,6 +75,24 @@ int64_t gantry::panelOfFilter(ConvOp conv) {
   return panelOfColumns(own, filter.getNumElements() / outputs / packingFactor);
 }
 
+int64_t gantry::panelOfFilter(ConvTransposeOp op) {
+  RankedTensorType input = op.getInput().getType(), filter = op.getFilter().getType(),
+                   result = op.getType();
+  auto isImage = [](RankedTensorType type) {
+    return type.getElementType().isF32() && type.hasStaticShape() && type.getNumElements() > 0;
+  };
+  if (!isImage(input) || !isImage(filter) || !isImage(result) || op.getGroups() != 1)
+    return 0;
+  for (size_t i = 0; i < op.getStrides().size(); ++i) {
+    const int64_t reach = filter.getDimSize(i + 2) - 1;
+    // Where pads cut more than the window reaches over the ends, pixels are missing.
+    if (op.getDilations()[i] != 1 || op.getPadsLow()[i] > reach ||
+        op.getPadsHigh()[i] > reach + op.getOutputPads()[i])
+      return 0;
+  }
+  return panelOfColumns(filter.getDimSize(1), filter.getNumElements() / filter.getDimSize(1));
+}
+
 int64_t gantry::mostPixelsInLine(int64_t registers, bool isInt8) {
   constexpr int64_t most[] = {14, 12, 9, 6}, ofBytes[] = {14, 12, 8, 6};
   return (isInt8 ? ofBytes : most)[registers - 1];
@@ -176,7 +194,11 @@ PixelRegisters::PixelRegisters(const Convolution &convolution, const Registers &
 bool gantry::isProduct(const Convolution &convolution) {
   auto isOne = [](int64_t size) { return size == 1; };
   return llvm::all_of(convolution.form.window, isOne) &&
-         llvm::all_of(convolution.form.strides, isOne) && !convolution.hasBorder();
+         llvm::all_of(convolution.form.strides, isOne) && !convolution.hasBorder() &&
+         (!convolution.phase ||
+          llvm::all_of(llvm::seq(convolution.form.spatial()), [&](unsigned d) {
+            return convolution.low[d] == 0 && convolution.form.out[d] == convolution.imageSize(d);
+          }));
 }
 
 // Panels are as wide as some matrices, and the rows that are gathered fit the second cache.

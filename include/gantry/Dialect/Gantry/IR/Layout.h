@@ -16,11 +16,15 @@ inline int64_t packingFactorOfChannels(mlir::Type element) {
   return element.isInteger(8) ? kInt8PackingFactor : element.isBF16() ? 2 : 1;
 }
 
-/// Whether the op's images are [n, spatial..., c].
+/// Whether the op's images are [n, spatial..., c]. Of transposed convolutions the filter says it:
+/// it is packed then, [o / panel, window..., c, panel].
 inline bool isNHWC(mlir::Operation *op) {
   return llvm::TypeSwitch<mlir::Operation *, bool>(op)
       .Case<ConvOp, MaxPoolOp, AvgPoolOp, LpPoolOp, BatchNormOp>(
           [](auto op) { return op.getLayout() == ImageLayout::NHWC; })
+      .Case<ConvTransposeOp>([](ConvTransposeOp op) {
+        return op.getFilter().getType().getRank() > op.getInput().getType().getRank();
+      })
       .Default(false);
 }
 
