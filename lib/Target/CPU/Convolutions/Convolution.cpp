@@ -396,6 +396,8 @@ Pixel gantry::pixelAt(const Convolution &convolution, const IndexBuilder &index,
   if (!phase)
     return pixel;
   pixel.inPhase = pixel.at;
+  if (llvm::all_of(phase->steps, [](int64_t step) { return step == 1; }))
+    return pixel; // there is one phase
   Value inResult = pixel.at[0];
   for (unsigned d = 0; d < phase->out.size(); ++d) {
     pixel.at[d + 1] = index.add(index.mul(pixel.at[d + 1], phase->steps[d]), phase->first[d]);

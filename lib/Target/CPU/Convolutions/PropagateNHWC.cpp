@@ -36,6 +36,13 @@ namespace gantry {
 
 using Shape = SmallVector<int64_t>;
 
+/// Whether a transposed convolution without strides takes the form as it is: its kernel reads a
+/// filter backwards that is only known at run time, so that nobody has to turn that.
+static bool keepsFilter(ConvTransposeOp op) {
+  return !getConstantElements(op.getFilter()) && panelOfFilter(op) &&
+         llvm::all_of(op.getStrides(), [](int64_t stride) { return stride == 1; });
+}
+
 /// The zero borders of a convolution that stand in front of it as an op of their own, if they are
 /// no one else's.
 static PadOp bordersOf(ConvOp conv) {
@@ -509,7 +516,7 @@ struct PropagateNHWC : gantry::impl::PropagateNHWCPassBase<PropagateNHWC> {
     auto isWanted = [&](Operation *op) { return isOurs(targets, op); };
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       func.walk([&](ConvTransposeOp op) {
-        if (isWanted(op))
+        if (isWanted(op) && !keepsFilter(op))
           replaceByConvolution(op);
       });
       func.walk([&](ConvFilterGradOp op) {
