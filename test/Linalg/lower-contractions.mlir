@@ -90,6 +90,19 @@ gantry.kernel @skips_border {
   gantry.yield %0 : tensor<1x8x4xf32>
 }
 
+// A packed transposed convolution reads the window from the filter's last place on, in an image that
+// lies among zeros by one copy.
+// CHECK-LABEL: func.func private @spread_packed(
+// CHECK-SAME:    %[[X:.*]]: tensor<1x4x3xf32>, %[[W:.*]]: tensor<1x3x3x2xf32>
+// CHECK:         %[[IMAGE:.*]] = tensor.insert_slice %[[X]] into %{{.*}}[0, 1, 0] [1, 4, 3] [1, 2, 1] : tensor<1x4x3xf32> into tensor<1x10x3xf32>
+// CHECK:         linalg.generic {{.*}} ins(%[[IMAGE]], %[[W]], %{{.*}} : tensor<1x10x3xf32>, tensor<1x3x3x2xf32>, tensor<3xf32>)
+// CHECK:         return
+gantry.kernel @spread_packed {
+^bb0(%x: tensor<1x4x3xf32>, %w: tensor<1x3x3x2xf32>):
+  %0 = gantry.conv_transpose %x, %w {strides = array<i64: 2>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, dilations = array<i64: 1>, output_pads = array<i64: 1>, groups = 1 : i64} : (tensor<1x4x3xf32>, tensor<1x3x3x2xf32>) -> tensor<1x8x2xf32>
+  gantry.yield %0 : tensor<1x8x2xf32>
+}
+
 // A 1x1 window has no loops: this is a matrix product.
 // CHECK-LABEL: func.func private @pointwise(
 // CHECK-NOT:     tensor.pad

@@ -301,6 +301,24 @@ func.func @conv(%x: tensor<1x8x4xui8>, %w: tensor<1x1x2x16x2xi8>) {
 
 // -----
 
+// A packed filter of a transposed convolution goes with an image that has its channels last.
+func.func @conv_transpose(%x: tensor<1x4x3xf32>, %y: tensor<1x3x4x2xf32>) {
+  // expected-error @below {{'gantry.conv_transpose' op packed filter [1,3,4,2] does not go with the input [1,4,3]}}
+  %r = gantry.conv_transpose %x, %y {strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, output_pads = array<i64: 0>, groups = 1 : i64} : (tensor<1x4x3xf32>, tensor<1x3x4x2xf32>) -> tensor<1x6x2xf32>
+  return
+}
+
+// -----
+
+// The same holds for its pads.
+func.func @conv_transpose(%x: tensor<1x1x3xf32>, %y: tensor<1x1x3x2xf32>) {
+  // expected-error @below {{'gantry.conv_transpose' op pads leave nothing of the output}}
+  %r = gantry.conv_transpose %x, %y {strides = array<i64: 1>, pads_low = array<i64: 2>, pads_high = array<i64: 0>, dilations = array<i64: 1>, output_pads = array<i64: 0>, groups = 1 : i64} : (tensor<1x1x3xf32>, tensor<1x1x3x2xf32>) -> tensor<1x0x2xf32>
+  return
+}
+
+// -----
+
 // Those of bf16 two.
 func.func @conv(%x: tensor<1x8x4xbf16>, %w: tensor<1x1x1x16x4xbf16>) {
   // expected-error @below {{'gantry.conv' op packed filter [1,1,1,16,4] of bf16 needs 2 channels side by side}}

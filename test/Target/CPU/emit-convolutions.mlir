@@ -48,6 +48,34 @@ gantry.kernel @strip {
   gantry.yield %0 : tensor<1x8x8x96xf32>
 }
 
+// A transposed convolution is its phases of pixels, one after the other in each item: here every other
+// pixel, whose windows meet the filter's second place, and those between, which meet the third and
+// then the first. Nothing has zeros between pixels, and what follows comes before sums are stored.
+// CHECK-LABEL: func.func private @phases(
+// CHECK-NOT: memref.alloc()
+// CHECK-DAG: %[[X:.*]] = memref.collapse_shape %arg0 {{.*}} into memref<640xf32>
+// CHECK-DAG: %[[W:.*]] = memref.collapse_shape %arg1 {{.*}} into memref<768xf32>
+// CHECK-DAG: %[[B:.*]] = memref.collapse_shape %arg2 {{.*}} into memref<1280xf32>
+// CHECK-DAG: %[[Y:.*]] = memref.collapse_shape %arg3 {{.*}} into memref<1280xf32>
+// CHECK: %[[SUMS:.*]]:14 = scf.for {{.*}} to %c16
+// CHECK: %[[PLACE:.*]] = arith.addi %{{.*}}, %c256
+// CHECK: vector.load %[[W]][%[[PLACE]]]
+// CHECK: %[[OTHER:.*]] = vector.load %[[B]][%c32]
+// CHECK: %[[SUM:.*]] = arith.addf %[[SUMS]]#1, %[[OTHER]]
+// CHECK: vector.store %[[SUM]], %[[Y]][%c32]
+// CHECK: scf.for %[[TAP:.*]] = %c0 to %c2
+// CHECK: %[[BACK:.*]] = arith.muli %[[TAP]], %c2
+// CHECK: arith.subi %c2, %[[BACK]]
+// CHECK: vector.store %{{.*}}, %[[Y]][%c48]
+// CHECK-NOT: memref.alloc()
+// CHECK: return
+gantry.kernel @phases {
+^bb0(%x: tensor<1x40x16xf32>, %w: tensor<1x3x16x16xf32>, %b: tensor<1x80x16xf32>):
+  %0 = gantry.conv_transpose %x, %w {strides = array<i64: 2>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, output_pads = array<i64: 1>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<1x40x16xf32>, tensor<1x3x16x16xf32>) -> tensor<1x80x16xf32>
+  %1 = gantry.add %0, %b : (tensor<1x80x16xf32>, tensor<1x80x16xf32>) -> tensor<1x80x16xf32>
+  gantry.yield %1 : tensor<1x80x16xf32>
+}
+
 // A panel wider than registers go through has bands of 48 columns, at the end two of at most 32
 // rather than one of a single register; rows to come are fetched ahead.
 // CHECK-LABEL: func.func private @bands(

@@ -106,21 +106,44 @@ func.func @transposed(%x: tensor<1x64x28x28xf32>, %w: tensor<64x32x4x4xf32>) -> 
   return %0 : tensor<1x32x56x56xf32>
 }
 
-// With another window some channels would have terms that are not there.
+// With another window some channels would have terms that are not there. It stays what it is, and its
+// filter is packed as it stands.
 // CHECK-LABEL: @uneven(
-// CHECK: gantry.conv_transpose
+// CHECK-SAME: %[[X:.*]]: tensor<1x64x28x28xf32>, %[[W:.*]]: tensor<64x32x3x3xf32>
+// CHECK-DAG: %[[XL:.*]] = gantry.transpose %[[X]] {{.*}}permutation = array<i64: 0, 2, 3, 1>
+// CHECK-DAG: %[[WS:.*]] = gantry.reshape %[[W]] : {{.*}} -> tensor<64x1x32x3x3xf32>
+// CHECK-DAG: %[[WP:.*]] = gantry.transpose %[[WS]] {{.*}} -> tensor<1x3x3x64x32xf32>
+// CHECK: %[[Y:.*]] = gantry.conv_transpose %[[XL]], %[[WP]] {{.*}}strides = array<i64: 2, 2>{{.*}} -> tensor<1x57x57x32xf32>
+// CHECK: gantry.transpose %[[Y]] {{.*}}permutation = array<i64: 0, 3, 1, 2>
 func.func @uneven(%x: tensor<1x64x28x28xf32>, %w: tensor<64x32x3x3xf32>) -> tensor<1x32x57x57xf32> {
   %0 = gantry.conv_transpose %x, %w {strides = array<i64: 2, 2>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, output_pads = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x64x28x28xf32>, tensor<64x32x3x3xf32>) -> tensor<1x32x57x57xf32>
   return %0 : tensor<1x32x57x57xf32>
 }
 
+// Where the pads cut more than the window reaches over the ends, an image without pixels is not one
+// with its borders.
+// CHECK-LABEL: @cut(
+// CHECK: gantry.conv_transpose %{{.*}} -> tensor<1x32x27x27xf32>
+func.func @cut(%x: tensor<1x64x16x16xf32>, %w: tensor<64x32x1x1xf32>) -> tensor<1x32x27x27xf32> {
+  %0 = gantry.conv_transpose %x, %w {strides = array<i64: 2, 2>, pads_low = array<i64: 2, 2>, pads_high = array<i64: 2, 2>, dilations = array<i64: 1, 1>, output_pads = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x64x16x16xf32>, tensor<64x32x1x1xf32>) -> tensor<1x32x27x27xf32>
+  return %0 : tensor<1x32x27x27xf32>
+}
+
 // Without strides a transposed convolution is one with the filter turned round, and the border is what
-// the window reaches over the ends.
+// the window reaches over the ends. A filter that is known is turned here.
 // CHECK-LABEL: @turned(
-// CHECK-DAG: %[[T:.*]] = gantry.transpose %{{.*}} {permutation = array<i64: 1, 0, 2>} : (tensor<64x32x5xf32>)
-// CHECK-DAG: %[[B:.*]] = gantry.slice %[[T]] {sizes = array<i64: 32, 64, 5>, starts = array<i64: 0, 0, 4>, steps = array<i64: 1, 1, -1>}
 // CHECK: gantry.conv {{.*}}layout = #gantry<image_layout NHWC>, pads_high = array<i64: 5>, pads_low = array<i64: 3>{{.*}}-> tensor<8x132x32xf32>
-func.func @turned(%x: tensor<8x64x128xf32>, %w: tensor<64x32x5xf32>) -> tensor<8x32x132xf32> {
+func.func @turned(%x: tensor<8x64x128xf32>) -> tensor<8x32x132xf32> {
+  %w = gantry.constant dense<1.0> : tensor<64x32x5xf32>
+  %0 = gantry.conv_transpose %x, %w {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 0>, dilations = array<i64: 1>, output_pads = array<i64: 1>, groups = 1 : i64} : (tensor<8x64x128xf32>, tensor<64x32x5xf32>) -> tensor<8x32x132xf32>
+  return %0 : tensor<8x32x132xf32>
+}
+
+// Else its kernel reads the filter backwards, and nobody turns it.
+// CHECK-LABEL: @computed(
+// CHECK-NOT: gantry.slice
+// CHECK: gantry.conv_transpose {{.*}} -> tensor<8x132x32xf32>
+func.func @computed(%x: tensor<8x64x128xf32>, %w: tensor<64x32x5xf32>) -> tensor<8x32x132xf32> {
   %0 = gantry.conv_transpose %x, %w {strides = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 0>, dilations = array<i64: 1>, output_pads = array<i64: 1>, groups = 1 : i64} : (tensor<8x64x128xf32>, tensor<64x32x5xf32>) -> tensor<8x32x132xf32>
   return %0 : tensor<8x32x132xf32>
 }
