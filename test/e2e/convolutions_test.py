@@ -169,7 +169,7 @@ class Graph:
         """As a convolution of the image with zeros between its pixels."""
         x, spatial = self.value, self.value.shape[2:]
         strides = [self.pick((1, 2, 2, 3)) if size < 12 else 1 for size in spatial]
-        window = [stride * self.pick((1, 1, 2)) + self.pick((0, 0, 0, 1)) for stride in strides]
+        window = [max(1, stride * self.pick((1, 1, 2)) + self.pick((0, 0, -1, 1))) for stride in strides]
         low, high = ([self.pick((0, 0, k - 1)) if size > 2 else 0 for k, size in zip(window, spatial)] for _ in "lh")
         more = [self.pick((0, 0, stride - 1)) for stride in strides]
         w = self.draw((x.shape[1], min(self.pick(CHANNELS), 48), *window))
