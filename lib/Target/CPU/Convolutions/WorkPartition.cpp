@@ -184,9 +184,13 @@ PixelRegisters::PixelRegisters(const Convolution &convolution, const Registers &
   const int64_t lanes = registers.bytes / int64_t(sizeof(float));
   // Of shorter registers several are one of the panel's, one of which is computed at a time.
   columns = lanes >= kPanelLanes ? panelRegisters * kPanelLanes : kPanelLanes;
-  const int64_t vectors = llvm::divideCeil(columns, lanes);
+  const int64_t vectors = llvm::divideCeil(std::min(columns, convolution.form.panel), lanes);
   const int64_t free = registers.count - besideAccumulators(vectors, convolution, registers);
+  // Of one register each so many that their addresses fit registers, too.
+  constexpr int64_t mostAddresses = 7;
   pixels = std::max<int64_t>(1, free / vectors);
+  if (vectors == 1 && lanes < kPanelLanes)
+    pixels = std::min(pixels, mostAddresses);
   isTight =
       comeApart(convolution, registers) || (convolution.isInt8() && registers.mostByteLanes == 0);
 }
