@@ -343,7 +343,7 @@ SmallVector<Value> Blocks::addWindow(unsigned dim, ArrayRef<Reader> readers, Val
 
 /// The number of a place of the window in the filter, from that in the dimensions before.
 Value Blocks::tapAt(unsigned dim, Value before, Value tap) {
-  const std::optional<Phase> &phase = convolution.phase;
+  const std::optional<ResultPhase> &phase = convolution.phase;
   if (!phase)
     return index.add(index.mul(before, form.window[dim]), tap);
   Value back = index.mul(tap, phase->steps[dim]);

@@ -242,7 +242,7 @@ SmallVector<Convolution, 4> gantry::phasesOf(const Convolution &convolution) {
   SmallVector<Convolution, 4> all;
   for (int64_t number = 0; number < count; ++number) {
     Convolution made = convolution;
-    made.phase = Phase{convolution.imageSteps, {}, form.out, form.window, {}};
+    made.phase = ResultPhase{convolution.imageSteps, {}, form.out, form.window, {}};
     int64_t rest = number;
     for (unsigned d = 0; d < form.spatial(); ++d) {
       const int64_t step = imageSteps[d], first = rest % step, window = form.window[d];
@@ -392,7 +392,7 @@ Pixel gantry::pixelAt(const Convolution &convolution, const IndexBuilder &index,
   }
   pixel.at.push_back(rest);
   std::reverse(pixel.at.begin(), pixel.at.end());
-  const std::optional<Phase> &phase = convolution.phase;
+  const std::optional<ResultPhase> &phase = convolution.phase;
   if (!phase)
     return pixel;
   pixel.inPhase = pixel.at;

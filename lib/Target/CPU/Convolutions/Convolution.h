@@ -21,7 +21,7 @@ struct ResultRow {
 /// A phase of a transposed convolution: every so many pixels of its result, whose windows meet the
 /// same places of the filter in the image's pixels, and zeros between them elsewhere. By itself it
 /// is a convolution without strides, whose pixels are those of the phase.
-struct Phase {
+struct ResultPhase {
   llvm::SmallVector<int64_t, 3> steps;  ///< from one pixel of the result to the next
   llvm::SmallVector<int64_t, 3> first;  ///< the first one
   llvm::SmallVector<int64_t, 3> out;    ///< sizes of the whole result
@@ -44,7 +44,7 @@ struct Convolution {
   std::optional<ResultRow> only = {}; ///< all that is computed here; pixels are counted in it
   /// From one pixel of the image to the next, where it lies among zeros that are left out.
   llvm::SmallVector<int64_t, 3> imageSteps = {};
-  std::optional<Phase> phase = {}; ///< of which `form` and `low` are, where it is one
+  std::optional<ResultPhase> phase = {}; ///< of which `form` and `low` are, where it is one
 
   bool isInt8() const { return packingFactor == kInt8PackingFactor; }
   bool isPairs() const { return packingFactor == 2; }

@@ -6,8 +6,9 @@
 //   result [n, s... o, q...] -> [n, q s..., o], less the pads
 //
 // No term is wasted. With other windows some channels would have terms of zero, which are not what
-// an infinite pixel has there; those read the image with zeros between its pixels. Without a stride
-// it is the convolution with the filter turned round.
+// an infinite pixel has there; those go by phases (phasesOf). Without a stride it is the
+// convolution with the filter turned round, or, where the filter is computed, one that reads it
+// backwards.
 
 #include "Transposed.h"
 
