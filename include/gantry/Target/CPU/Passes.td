@@ -24,6 +24,9 @@ def PropagateNHWCPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
     no element; transposes of the graph meet them and disappear. Constant filters are packed here.
     A transposed convolution whose window is a multiple of its strides is made a convolution whose
     channels are blocks of pixels; before that it would read an image that is zeros for the most part.
+    The gradient of a filter is a convolution of images and channels in each other's place; with the channels last it
+    says `gantry.by_terms`: its operands lie with the channels last, the transposes that put them in its order go into its
+    kernel, and its border is a `gantry.pad` in front of these.
     Regions of the graph that would lose more by reordering than their convolutions gain stay as they
     are, and so does what runs on GPUs, simulated or not.
 
@@ -115,12 +118,14 @@ def EmitGEMMPass : Pass<"gantry-emit-products", "::mlir::ModuleOp"> {
     function on buffers: work items are panels of columns, tiles of rows by a panel are calls of
     functions that all kernels share and that get their bodies with the code (`gantry_tile_f32_9x48_1`:
     rows, columns, cache lines asked for ahead). A constant that `gantry.layouts` says to be packed is
-    read so; other operands are packed by the item where they do not lie right. Each sum is one chain of
+    read so; other operands are packed by the item where they do not lie right, left ones by columns as they
+    lie (`gantry_tile_f32_9x48_1t`). Each sum is one chain of
     fused multiply-adds in the order of its terms, whatever the sizes. Kernels that pick elements of such
     a constant do so from its panels. Other kernels stay as they are.
   }];
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect"];
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def EmitRegisterTilesPass : Pass<"gantry-emit-register-tiles", "::mlir::func::FuncOp"> {

@@ -8,6 +8,7 @@
 // is made again in the other form, and where somebody else reads its result, that is put back in
 // order.
 
+#include "FilterGradients.h"
 #include "InF32.h"
 #include "Int8.h"
 #include "Pairs.h"
@@ -520,8 +521,10 @@ struct PropagateNHWC : gantry::impl::PropagateNHWCPassBase<PropagateNHWC> {
           replaceByConvolution(op);
       });
       func.walk([&](ConvFilterGradOp op) {
-        if (isWanted(op))
-          replaceByConvolution(op);
+        if (!isWanted(op))
+          return;
+        op->setAttr(kByTermsAttr, UnitAttr::get(&getContext()));
+        replaceByConvolution(op);
       });
       putInt8InForm(func, isWanted);
       fillPairs(func, isWanted);
@@ -529,6 +532,7 @@ struct PropagateNHWC : gantry::impl::PropagateNHWCPassBase<PropagateNHWC> {
       Chosen chosen(targets);
       chosen.choose(func);
       Rewriter(chosen, &getContext()).run();
+      readFiltersByTerms(func);
     }
   }
 };

@@ -12,7 +12,10 @@
 
 #include "TileBuilder.h"
 
+#include "Convolutions/Convolution.h"
 #include "gantry/Target/CPU/Passes.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -75,6 +78,8 @@ private:
     item.firstRow = rowOf(item.firstTile);
     if (p.left) {
       item.leftOffset = offsetOf(*p.left, item.batch);
+    } else if (p.leftByColumns) {
+      item.ownRows = allocate({p.tilesOfItem() * p.elementsOfOwnTile()}, leftType());
     } else {
       item.ownRows = allocate({p.tileRows, p.ownRowK()}, leftType());
     }
@@ -108,6 +113,7 @@ private:
     if (p.blocksOfK == 1) {
       RangeOfK all{constant(0), constant(p.k)};
       packPanel(item, all);
+      packColumns(item, all);
       loop(item.firstTile, item.lastTile, [&](Value tile) {
         callMicrokernel(item, all, tile, constant(0), constant(0));
         if (!p.out)
@@ -120,6 +126,7 @@ private:
       Value rest = sub(constant(p.k), first);
       RangeOfK range{first, least(rest, constant(p.blockK))};
       packPanel(item, range);
+      packColumns(item, range);
       Value isLater = least(block, constant(1));
       loop(item.firstTile, item.lastTile, [&](Value tile) {
         callMicrokernel(item, range, tile, sub(rowOf(tile), item.firstRow), isLater);
@@ -164,6 +171,10 @@ private:
       arguments[Microkernel::left] =
           add(leftBase, bytes(add(add(item.leftOffset, row), range.first), p.leftBytes()));
       arguments[Microkernel::leftStride] = constant(p.left->rowStride);
+    } else if (p.leftByColumns) {
+      Value first = mul(sub(tile, item.firstTile), p.elementsOfOwnTile());
+      arguments[Microkernel::left] = add(addressOf(item.ownRows), bytes(first, p.leftBytes()));
+      arguments[Microkernel::leftStride] = constant(p.tileRows);
     } else {
       packRows(item, range, tile);
       arguments[Microkernel::left] = addressOf(item.ownRows);
@@ -179,6 +190,7 @@ private:
     arguments[Microkernel::accumulate] = goesOn;
     arguments[Microkernel::next] = nextLines(item, range, tile, arguments);
     Microkernel form{p.precision, /*rows=*/0, p.width, linesAhead()};
+    form.leftByColumns = p.leftByColumns;
     if (!p.out)
       return TileBuilder::callMicrokernel(form, tile, arguments);
     Value place = add(add(offsetOf(*p.out, item.batch), mul(rowOf(tile), p.out->rowStride)),
@@ -294,6 +306,61 @@ private:
       Value element = factorAt(p.product.left, item, add(first, row), {}, add(range.first, atK));
       store(element, item.ownRows, {row, atK});
     });
+  }
+
+  /// Rows that lie side by side, of each term, tile after tile.
+  void packColumns(const Item &item, const RangeOfK &range) {
+    if (!p.leftByColumns)
+      return;
+    loop(constant(0), range.count, [&](Value atK) {
+      Value term = add(range.first, atK);
+      Value from = p.leftColumns ? offsetOfTerm(*p.leftColumns, item, term) : Value();
+      loop(item.firstTile, item.lastTile, [&](Value tile) {
+        Value first = rowOf(tile),
+              to = add(mul(sub(tile, item.firstTile), p.elementsOfOwnTile()), mul(atK, p.tileRows));
+        forRows(tile, [&](int64_t rows) {
+          if (from)
+            return copyRows(add(from, first), item.ownRows, to, rows);
+          loop(rows, [&](Value row) {
+            Value element = factorAt(p.product.left, item, add(first, row), {}, term);
+            store(element, item.ownRows, {add(to, row)});
+          });
+        });
+      });
+    });
+  }
+
+  Value offsetOfTerm(const DirectColumns &columns, const Item &item, Value term) {
+    Value offset = constant(columns.offset);
+    auto move = [&](ValueRange indices, ArrayRef<int64_t> steps) {
+      for (auto [index, step] : llvm::zip(indices, steps))
+        if (step != 0)
+          offset = add(offset, mul(index, step));
+    };
+    move(item.batch, columns.batchSteps);
+    move(delinearize(b, term, p.product.sizes(p.product.k)), columns.termSteps);
+    return offset;
+  }
+
+  /// Neighbours of the left operand, in vectors of halving sizes.
+  void copyRows(Value from, Value into, Value to, int64_t rows) {
+    Value source = flatten(b, buffers.lookup(p.leftColumns->argument));
+    for (int64_t done = 0; done < rows;) {
+      const int64_t count = int64_t(llvm::bit_floor(uint64_t(rows - done)));
+      auto type = VectorType::get({count}, leftType());
+      Value loaded = vector::LoadOp::create(b, type, source, add(from, constant(done)));
+      vector::StoreOp::create(b, loaded, into, add(to, constant(done)));
+      done += count;
+    }
+  }
+
+  /// As many as a tile has: tall ones, and those of one row less.
+  void forRows(Value tile, function_ref<void(int64_t)> body) {
+    if (allTall())
+      return body(p.tileRows);
+    choose(
+        less(tile, constant(p.tallTiles)), [&] { body(p.tileRows); },
+        [&] { body(p.tileRows - 1); });
   }
 
   /// Of a full panel, or of the last one that has fewer columns.

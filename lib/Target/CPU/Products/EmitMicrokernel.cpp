@@ -37,7 +37,7 @@ llvm::StringRef gantry::cpu::nameOf(OperandPrecision precision) {
 
 std::string Microkernel::symbol() const {
   return ((amx ? kAMXPrefix : kPrefix) + nameOf(precision) + "_" + llvm::Twine(rows) + "x" +
-          llvm::Twine(width) + "_" + llvm::Twine(ahead))
+          llvm::Twine(width) + "_" + llvm::Twine(ahead) + (leftByColumns ? "t" : ""))
              .str() +
          (storesIntoResult() ? ("_" + llvm::Twine(columns) + "of" + llvm::Twine(stride)).str()
                              : "");
@@ -51,12 +51,14 @@ std::optional<Microkernel> Microkernel::of(llvm::StringRef symbol) {
   for (OperandPrecision precision : {OperandPrecision::f32, OperandPrecision::bf16,
                                      OperandPrecision::f16, OperandPrecision::int8}) {
     Microkernel tile{precision, 0, 0, 0, amx};
-    if (name == nameOf(precision) && !sizes.consumeInteger(10, tile.rows) &&
-        sizes.consume_front("x") && !sizes.consumeInteger(10, tile.width) &&
-        sizes.consume_front("_") && !sizes.consumeInteger(10, tile.ahead) &&
-        (sizes.empty() ||
-         (sizes.consume_front("_") && !sizes.consumeInteger(10, tile.columns) &&
-          sizes.consume_front("of") && !sizes.consumeInteger(10, tile.stride) && sizes.empty())))
+    if (name != nameOf(precision) || sizes.consumeInteger(10, tile.rows) ||
+        !sizes.consume_front("x") || sizes.consumeInteger(10, tile.width) ||
+        !sizes.consume_front("_") || sizes.consumeInteger(10, tile.ahead))
+      continue;
+    tile.leftByColumns = sizes.consume_front("t");
+    if (sizes.empty() ||
+        (sizes.consume_front("_") && !sizes.consumeInteger(10, tile.columns) &&
+         sizes.consume_front("of") && !sizes.consumeInteger(10, tile.stride) && sizes.empty()))
       return tile;
   }
   return std::nullopt;
@@ -233,6 +235,21 @@ private:
     return b.CreateBitCast(loaded, unit);
   }
 
+  /// `steps` strides of the left operand, in elements.
+  llvm::Value *strides(llvm::Value *steps) {
+    return b.CreateMul(argument(Microkernel::leftStride), steps);
+  }
+
+  /// A group of a row of the left operand, the `index`th behind `left`.
+  llvm::Value *placeOf(llvm::Value *left, int64_t row, int64_t index) {
+    if (!tile.leftByColumns) {
+      llvm::Value *first = b.CreateInBoundsGEP(element, left, strides(b.getInt64(row)));
+      return b.CreateConstInBoundsGEP1_64(unit, first, index);
+    }
+    llvm::Value *first = b.CreateInBoundsGEP(element, left, strides(b.getInt64(index)));
+    return b.CreateConstInBoundsGEP1_64(element, first, row);
+  }
+
   /// One more group of K of each sum; `live` says how many of them there are, null: all.
   void step(const RegisterBlock &piece, llvm::Value *left, llvm::Value *panel, int64_t index,
             llvm::Value *live, Values &accumulators) {
@@ -240,9 +257,7 @@ private:
     for (int64_t v = 0; v < piece.vectors; ++v)
       columns.push_back(partsOf(loadColumns(panel, index * tile.width + piece.column + v * lanes)));
     for (int64_t r = 0; r < piece.rows; ++r) {
-      llvm::Value *row = b.CreateMul(argument(Microkernel::leftStride), b.getInt64(piece.row + r));
-      llvm::Value *place = b.CreateInBoundsGEP(element, left, row);
-      llvm::Value *loaded = loadGroup(b.CreateConstInBoundsGEP1_64(unit, place, index), live);
+      llvm::Value *loaded = loadGroup(placeOf(left, piece.row + r, index), live);
       Values factors = partsOf(b.CreateVectorSplat(unsigned(lanes), loaded));
       for (int64_t part = 0; part < parts; ++part)
         for (int64_t v = 0; v < piece.vectors; ++v) {
@@ -281,8 +296,9 @@ private:
       carried.push_back(phi);
     }
     next = carried;
-    llvm::Value *left = b.CreateInBoundsGEP(
-        unit, b.CreateIntToPtr(argument(Microkernel::left), b.getPtrTy()), index);
+    llvm::Value *left =
+        b.CreateInBoundsGEP(unit, b.CreateIntToPtr(argument(Microkernel::left), b.getPtrTy()),
+                            tile.leftByColumns ? strides(index) : index);
     llvm::Value *panel =
         b.CreateInBoundsGEP(panelUnit, b.CreateIntToPtr(argument(Microkernel::panel), b.getPtrTy()),
                             b.CreateMul(index, b.getInt64(tile.width)));

@@ -11,7 +11,8 @@
 // one fused multiply-add after the other, so that a sum does not depend on the tile that it is in.
 // With `accumulate` it goes on from what is in `accumulators`, else it begins with zero: K can
 // come in blocks. On the way it asks for the cache lines from `next` on. A tile with a `stride`
-// stores its accumulators that far apart, straight into the result of a product.
+// stores its accumulators that far apart, straight into the result of a product. One with
+// `leftByColumns` reads left[k * leftStride + r]: rows side by side, of each term.
 //
 // Factors narrower than 32 bits may come in groups of K that fill these: side by side in a row
 // of the left operand, which has them anyway, and in each column of the panel
@@ -70,6 +71,7 @@ struct Microkernel {
   /// Of tiles whose accumulators are a part of a matrix: how many of the columns are stored, and
   /// elements from one row to the next. Such a tile begins with zero.
   int64_t columns = 0, stride = 0;
+  bool leftByColumns = false;
 
   bool storesIntoResult() const { return stride != 0; }
 

@@ -13,6 +13,9 @@ using namespace gantry::cpu;
 static constexpr int64_t kMostRows = 256;
 /// Items below this number are cut further, as long as they have so many rows.
 static constexpr int64_t kFewItems = 16, kFewestRows = 32;
+/// The same of rows that items pack by columns: these and what they meet are to stay in the cache,
+/// too, and each item reads all of the other operand.
+static constexpr int64_t kMostOwnRows = 128, kFewestOwnRows = 64, kOwnRowsBytes = 48 << 10;
 /// Terms of a block of a packed panel: up to the first number in one block.
 static constexpr int64_t kMostK = 1024, kBlockOfK = 768;
 /// Up to so many terms, what it takes to copy sums from a buffer into the result counts.
@@ -147,6 +150,68 @@ std::optional<DirectRows> gantry::cpu::findDirectColumns(const Product &product,
   return findDirect(product, product.right, product.columns, func);
 }
 
+/// By how many elements each loop moves in an operand whose map is linear, and where they begin.
+static std::optional<std::pair<SmallVector<int64_t>, int64_t>>
+linearSteps(linalg::GenericOp op, OpOperand *operand, ArrayRef<int64_t> strides) {
+  SmallVector<int64_t> steps(op.getNumLoops(), 0);
+  int64_t offset = 0;
+  auto add = [&](auto &&self, AffineExpr expr, int64_t step) -> bool {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      steps[dim.getPosition()] += step;
+      return true;
+    }
+    if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+      offset += constant.getValue() * step;
+      return true;
+    }
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (binary && binary.getKind() == AffineExprKind::Add)
+      return self(self, binary.getLHS(), step) && self(self, binary.getRHS(), step);
+    auto factor = binary && binary.getKind() == AffineExprKind::Mul
+                      ? dyn_cast<AffineConstantExpr>(binary.getRHS())
+                      : AffineConstantExpr();
+    return factor && self(self, binary.getLHS(), step * factor.getValue());
+  };
+  for (auto [expr, stride] : llvm::zip(op.getMatchingIndexingMap(operand).getResults(), strides))
+    if (!add(add, expr, stride))
+      return std::nullopt;
+  return std::pair(steps, offset);
+}
+
+std::optional<DirectColumns> gantry::cpu::findDirectColumnsOfLeft(const Product &product,
+                                                                  func::FuncOp func) {
+  linalg::GenericOp op = product.op;
+  const Side &side = product.left;
+  std::optional<Strided> lies = findStrided(side.operand->get());
+  if (!lies || lies->argument.getOwner() != &func.getBody().front() ||
+      side.factor != op.getMatchingBlockArgument(side.operand))
+    return std::nullopt;
+  auto found = linearSteps(op, side.operand, lies->strides);
+  if (!found)
+    return std::nullopt;
+  const auto &[steps, offset] = *found;
+  if (commonStep(product.sizes(product.rows), pick(steps, product.rows), 1) != 1)
+    return std::nullopt;
+  return DirectColumns{lies->argument, lies->offset + offset, pick(steps, product.k),
+                       pick(steps, product.batch)};
+}
+
+/// Of rows that are places of a window as well, those that lie side by side stay rows; the others
+/// are matrices of their own.
+static void keepNeighbouringRows(Product &product) {
+  std::optional<Strided> lies = findStrided(product.left.operand->get());
+  auto found = lies ? linearSteps(product.op, product.left.operand, lies->strides) : std::nullopt;
+  if (!found)
+    return;
+  const SmallVector<int64_t> &steps = found->first;
+  llvm::stable_sort(product.rows, [&](unsigned a, unsigned b) { return steps[a] > steps[b]; });
+  while (product.rows.size() > 1 &&
+         commonStep(product.sizes(product.rows), pick(steps, product.rows), 1) != 1) {
+    product.batch.push_back(product.rows.front());
+    product.rows.erase(product.rows.begin());
+  }
+}
+
 static std::optional<PackedPanels> findPackedPanels(const PackedGEMM &p, func::FuncOp func) {
   const Product &product = p.product;
   BlockArgument argument = argumentOf(product.right.operand->get(), func);
@@ -248,10 +313,12 @@ static void chooseTiles(PackedGEMM &p, const Registers &registers) {
 }
 
 static void chooseItems(PackedGEMM &p) {
-  int64_t chunks = llvm::divideCeil(p.rows, kMostRows), items = p.batch * p.panels;
+  const int64_t most = p.leftByColumns ? kMostOwnRows : kMostRows,
+                fewest = p.leftByColumns ? kFewestOwnRows : kFewestRows;
+  int64_t chunks = llvm::divideCeil(p.rows, most), items = p.batch * p.panels;
   if (items * chunks < kFewItems)
-    chunks = std::max(chunks,
-                      std::min<int64_t>(llvm::divideCeil(kFewItems, items), p.rows / kFewestRows));
+    chunks =
+        std::max(chunks, std::min<int64_t>(llvm::divideCeil(kFewItems, items), p.rows / fewest));
   p.chunks = std::clamp<int64_t>(chunks, 1, p.tiles);
 }
 
@@ -261,6 +328,12 @@ static void chooseBlocksOfK(PackedGEMM &p) {
     most = block = (p.bits ? kOwnBitsBytes : kOwnPanelBytes) / (p.width * p.panelBytes());
   if (p.multipliesBlockQuantized())
     most = p.k;
+  if (p.leftByColumns) {
+    const int64_t rowBytes = p.tilesOfItem() * p.tileRows * p.leftBytes(),
+                  fitting = llvm::alignDown(kOwnRowsBytes / rowBytes, kUnitOfK);
+    most = std::min(most, fitting);
+    block = std::min(block, fitting);
+  }
   p.blocksOfK = p.k <= most ? 1 : llvm::divideCeil(p.k, block);
   int64_t even = llvm::divideCeil(p.k, p.blocksOfK);
   const int64_t unit =
@@ -340,25 +413,34 @@ std::optional<PackedGEMM> gantry::cpu::findPackedGEMM(func::FuncOp func,
     return std::nullopt;
   Value root = skipReshapes(results.front());
   std::optional<Product> product = findProduct(root);
-  if (!product || !isPlain(product->op, product->left.operand) ||
-      !isPlain(product->op, product->right.operand))
+  if (!product || !isPlain(product->op, product->right.operand))
     return std::nullopt;
   std::optional<OperandPrecision> precision = takePrecision(*product);
   if (!precision)
     return std::nullopt;
   keepOneColumnLoop(*product);
+  // Of windows only those over what is turned for it (FilterGradients.h): others have kernels of
+  // their own.
+  const bool isByTerms = !isPlain(product->op, product->left.operand) &&
+                         *precision == OperandPrecision::f32 &&
+                         skipMoves(product->left.operand->get()) != product->left.operand->get();
+  if (isByTerms)
+    keepNeighbouringRows(*product);
+  else if (!isPlain(product->op, product->left.operand))
+    return std::nullopt;
   PackedGEMM p;
   p.precision = *precision;
   p.product = std::move(*product);
   p.root = root;
   const bool hasGroups = p.product.count(p.product.k) % p.packingFactor() == 0;
-  if (p.precision != OperandPrecision::int8 || hasGroups)
+  if (!isByTerms && (p.precision != OperandPrecision::int8 || hasGroups))
     p.left = findDirectRows(p.product, func);
   p.right = findPackedPanels(p, func);
   p.bits = findBitsPanels(p.product, func);
   if (p.right && elementOf(p.right->argument).isF16())
     p.precision = OperandPrecision::f16;
-  turnLine(p, func);
+  if (!isByTerms)
+    turnLine(p, func);
   p.batch = p.product.count(p.product.batch);
   p.rows = p.product.count(p.product.rows);
   p.columns = p.product.count(p.product.columns);
@@ -367,6 +449,10 @@ std::optional<PackedGEMM> gantry::cpu::findPackedGEMM(func::FuncOp func,
     return std::nullopt;
   p.leftAlongK = isAlongK(p.product, p.product.left, p.product.rows);
   p.rightAlongK = isAlongK(p.product, p.product.right, p.product.columns);
+  p.leftByColumns =
+      isByTerms || (!p.left && !p.bits && !p.leftAlongK && p.precision == OperandPrecision::f32);
+  if (p.leftByColumns)
+    p.leftColumns = findDirectColumnsOfLeft(p.product, func);
   chooseTiles(p, registers);
   chooseItems(p);
   chooseBlocksOfK(p);

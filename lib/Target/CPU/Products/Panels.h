@@ -45,6 +45,17 @@ std::optional<DirectRows> findDirectRows(const Product &product, mlir::func::Fun
 /// The same of the columns of the right operand.
 std::optional<DirectRows> findDirectColumns(const Product &product, mlir::func::FuncOp func);
 
+/// An operand whose rows lie side by side in an argument of the kernel, wherever its terms do.
+struct DirectColumns {
+  mlir::BlockArgument argument;
+  int64_t offset;
+  llvm::SmallVector<int64_t> termSteps, batchSteps; ///< for each loop of K, of the batch
+};
+
+/// Where the left operand of `product` lies in an argument, if it does so by columns.
+std::optional<DirectColumns> findDirectColumnsOfLeft(const Product &product,
+                                                     mlir::func::FuncOp func);
+
 /// Whether the last of the terms moves less far than the last of the others does.
 bool isAlongK(const Product &product, const Side &side, llvm::ArrayRef<unsigned> others);
 
@@ -97,6 +108,10 @@ struct PackedGEMM : RowTiles {
   int64_t blockK, blocksOfK;
   /// Whether terms are nearer to each other than rows (columns) are in an operand that items pack.
   bool leftAlongK = false, rightAlongK = false;
+  /// Whether items pack the left operand term by term, for all their tiles at once; where it lies
+  /// if that is so in an argument.
+  bool leftByColumns = false;
+  std::optional<DirectColumns> leftColumns;
 
   int64_t leftBytes() const { return leftBytesOf(precision); }
   int64_t panelBytes() const { return panelBytesOf(precision); }
@@ -111,6 +126,8 @@ struct PackedGEMM : RowTiles {
   bool multipliesBlockQuantized() const { return bits && left && rows <= kMostBlockQuantizedRows; }
   /// The most tiles of an item.
   int64_t tilesOfItem() const { return llvm::divideCeil(tiles, chunks); }
+  /// Elements of a tile of the left operand that is packed by columns.
+  int64_t elementsOfOwnTile() const { return blockK * tileRows; }
   /// Loops of the batch that the second operand has matrices for.
   llvm::SmallVector<unsigned> matrixLoops() const;
 };
