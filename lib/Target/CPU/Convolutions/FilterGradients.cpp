@@ -74,13 +74,14 @@ static Value cut(ConvOp conv, Value image, OpBuilder &b) {
       b, conv.getLoc(), type, image, b.getDenseI64ArrayAttr(Shape(sizes.size(), 0)),
       b.getDenseI64ArrayAttr(sizes), b.getDenseI64ArrayAttr(Shape(sizes.size(), 1)));
   placeLike(conv, part, "/reached");
+  part->setAttr(kByTermsAttr, b.getUnitAttr());
   return part;
 }
 
-static Value turn(ConvOp conv, Value value, ArrayRef<int64_t> order, StringRef suffix,
-                  OpBuilder &b) {
+static Value turn(ConvOp conv, Value value, ArrayRef<int64_t> order, OpBuilder &b) {
   auto turned = TransposeOp::create(b, conv.getLoc(), value, b.getDenseI64ArrayAttr(Shape(order)));
-  placeLike(conv, turned, suffix);
+  placeLike(conv, turned, "/terms");
+  turned->setAttr(kByTermsAttr, b.getUnitAttr());
   return turned;
 }
 
@@ -105,7 +106,7 @@ static void readByTerms(ConvOp conv) {
   std::swap(swap.front(), swap.back());
   Value image = reorder.permute(conv, conv.getInput(), swap, "/images");
   image = cut(conv, withBorder(conv, image, b), b);
-  conv.getInputMutable().assign(turn(conv, image, swap, "/terms", b));
+  conv.getInputMutable().assign(turn(conv, image, swap, b));
   // [o / panel, spatial..., n, panel] is [n, spatial..., o / panel, panel].
   Shape order{spatial + 1}, back{0};
   for (int64_t i = 0; i < spatial; ++i) {
@@ -118,8 +119,7 @@ static void readByTerms(ConvOp conv) {
   Shape shape(shapeOf(places).drop_back(2));
   shape.insert(shape.begin(), 1);
   shape.push_back(conv.getType().getShape().back());
-  conv.getFilterMutable().assign(
-      turn(conv, reorder.reshape(conv, places, shape), back, "/terms", b));
+  conv.getFilterMutable().assign(turn(conv, reorder.reshape(conv, places, shape), back, b));
   for (Value operand : before)
     eraseUnused(operand);
   conv->setAttr(kByTermsAttr, b.getUnitAttr());
@@ -140,8 +140,5 @@ void gantry::readFiltersByTerms(func::FuncOp func) {
 }
 
 bool gantry::turnsForTerms(Operation *op) {
-  if (!isa<TransposeOp, SliceOp>(op) || !op->hasOneUse())
-    return false;
-  Operation *user = *op->user_begin();
-  return user->hasAttr(kByTermsAttr) || turnsForTerms(user);
+  return op->hasAttr(kByTermsAttr) && op->hasOneUse() && op->user_begin()->hasAttr(kByTermsAttr);
 }

@@ -7,7 +7,7 @@
 
 namespace gantry {
 
-/// On a filter's gradient, and on the convolution that it becomes.
+/// On a filter's gradient, on the convolution that it becomes, and on what goes into its kernel.
 inline constexpr llvm::StringLiteral kByTermsAttr = "gantry.by_terms";
 
 /// Those convolutions in `func` that have the channels last read both operands as they lie, in
