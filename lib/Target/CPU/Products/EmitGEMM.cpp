@@ -79,7 +79,7 @@ private:
     if (p.left) {
       item.leftOffset = offsetOf(*p.left, item.batch);
     } else if (p.leftByColumns) {
-      item.ownRows = allocate({p.tilesOfItem() * p.elementsOfOwnTile()}, leftType());
+      item.ownRows = allocate({p.blockK * p.ownTermStride()}, leftType());
     } else {
       item.ownRows = allocate({p.tileRows, p.ownRowK()}, leftType());
     }
@@ -172,9 +172,9 @@ private:
           add(leftBase, bytes(add(add(item.leftOffset, row), range.first), p.leftBytes()));
       arguments[Microkernel::leftStride] = constant(p.left->rowStride);
     } else if (p.leftByColumns) {
-      Value first = mul(sub(tile, item.firstTile), p.elementsOfOwnTile());
+      Value first = sub(rowOf(tile), item.firstRow);
       arguments[Microkernel::left] = add(addressOf(item.ownRows), bytes(first, p.leftBytes()));
-      arguments[Microkernel::leftStride] = constant(p.tileRows);
+      arguments[Microkernel::leftStride] = constant(p.ownTermStride());
     } else {
       packRows(item, range, tile);
       arguments[Microkernel::left] = addressOf(item.ownRows);
@@ -308,24 +308,19 @@ private:
     });
   }
 
-  /// Rows that lie side by side, of each term, tile after tile.
+  /// The rows of an item, side by side, of each term.
   void packColumns(const Item &item, const RangeOfK &range) {
     if (!p.leftByColumns)
       return;
+    Value count = p.chunks == 1 ? constant(p.rows) : sub(rowOf(item.lastTile), item.firstRow);
     loop(constant(0), range.count, [&](Value atK) {
-      Value term = add(range.first, atK);
-      Value from = p.leftColumns ? offsetOfTerm(*p.leftColumns, item, term) : Value();
-      loop(item.firstTile, item.lastTile, [&](Value tile) {
-        Value first = rowOf(tile),
-              to = add(mul(sub(tile, item.firstTile), p.elementsOfOwnTile()), mul(atK, p.tileRows));
-        forRows(tile, [&](int64_t rows) {
-          if (from)
-            return copyRows(add(from, first), item.ownRows, to, rows);
-          loop(rows, [&](Value row) {
-            Value element = factorAt(p.product.left, item, add(first, row), {}, term);
-            store(element, item.ownRows, {add(to, row)});
-          });
-        });
+      Value term = add(range.first, atK), to = mul(atK, p.ownTermStride());
+      if (p.leftColumns)
+        return copyRows(add(offsetOfTerm(*p.leftColumns, item, term), item.firstRow), item.ownRows,
+                        to, count);
+      loop(constant(0), count, [&](Value row) {
+        Value element = factorAt(p.product.left, item, add(item.firstRow, row), {}, term);
+        store(element, item.ownRows, {add(to, row)});
       });
     });
   }
@@ -342,25 +337,20 @@ private:
     return offset;
   }
 
-  /// Neighbours of the left operand, in vectors of halving sizes.
-  void copyRows(Value from, Value into, Value to, int64_t rows) {
+  /// Neighbours of the left operand, in vectors. The last one begins where it ends with the rows,
+  /// so that it may have some of the one before it again.
+  void copyRows(Value from, Value into, Value to, Value count) {
+    // An item has as many rows as there are, or more than a vector.
+    const int64_t lanes = llvm::bit_floor(uint64_t(std::min<int64_t>(p.rows, kColumnUnit)));
+    auto type = VectorType::get({lanes}, leftType());
     Value source = flatten(b, buffers.lookup(p.leftColumns->argument));
-    for (int64_t done = 0; done < rows;) {
-      const int64_t count = int64_t(llvm::bit_floor(uint64_t(rows - done)));
-      auto type = VectorType::get({count}, leftType());
-      Value loaded = vector::LoadOp::create(b, type, source, add(from, constant(done)));
-      vector::StoreOp::create(b, loaded, into, add(to, constant(done)));
-      done += count;
-    }
-  }
-
-  /// As many as a tile has: tall ones, and those of one row less.
-  void forRows(Value tile, function_ref<void(int64_t)> body) {
-    if (allTall())
-      return body(p.tileRows);
-    choose(
-        less(tile, constant(p.tallTiles)), [&] { body(p.tileRows); },
-        [&] { body(p.tileRows - 1); });
+    auto copy = [&](Value row) {
+      Value loaded = vector::LoadOp::create(b, type, source, add(from, row));
+      vector::StoreOp::create(b, loaded, into, add(to, row));
+    };
+    Value last = sub(count, constant(lanes));
+    LoopBuilder(b).loop(constant(0), last, lanes, copy);
+    copy(last);
   }
 
   /// Of a full panel, or of the last one that has fewer columns.

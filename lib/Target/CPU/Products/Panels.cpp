@@ -241,6 +241,11 @@ static std::optional<BlockQuantizedPanels> findBitsPanels(const Product &product
   return BlockQuantizedPanels{{bytes, *layout}, form.getForm()};
 }
 
+int64_t PackedGEMM::ownTermStride() const {
+  constexpr int64_t lineElements = 16;
+  return (llvm::divideCeil(rowsOfItem(), lineElements) | 1) * lineElements;
+}
+
 SmallVector<unsigned> PackedGEMM::matrixLoops() const {
   linalg::GenericOp op = product.op;
   AffineMap map = op.getMatchingIndexingMap(product.right.operand);
@@ -329,8 +334,8 @@ static void chooseBlocksOfK(PackedGEMM &p) {
   if (p.multipliesBlockQuantized())
     most = p.k;
   if (p.leftByColumns) {
-    const int64_t rowBytes = p.tilesOfItem() * p.tileRows * p.leftBytes(),
-                  fitting = llvm::alignDown(kOwnRowsBytes / rowBytes, kUnitOfK);
+    const int64_t fitting =
+        llvm::alignDown(kOwnRowsBytes / (p.ownTermStride() * p.leftBytes()), kUnitOfK);
     most = std::min(most, fitting);
     block = std::min(block, fitting);
   }

@@ -126,8 +126,11 @@ struct PackedGEMM : RowTiles {
   bool multipliesBlockQuantized() const { return bits && left && rows <= kMostBlockQuantizedRows; }
   /// The most tiles of an item.
   int64_t tilesOfItem() const { return llvm::divideCeil(tiles, chunks); }
-  /// Elements of a tile of the left operand that is packed by columns.
-  int64_t elementsOfOwnTile() const { return blockK * tileRows; }
+  /// The most rows of an item.
+  int64_t rowsOfItem() const { return tilesOfItem() * tileRows; }
+  /// Elements from a term to the next one of a left operand that is packed by columns: cache lines
+  /// whose number is odd, so that terms have sets of the cache of their own.
+  int64_t ownTermStride() const;
   /// Loops of the batch that the second operand has matrices for.
   llvm::SmallVector<unsigned> matrixLoops() const;
 };
