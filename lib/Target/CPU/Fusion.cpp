@@ -3,7 +3,6 @@
 
 #include "Fusion.h"
 
-#include "Convolutions/FilterGradients.h"
 #include "Products/TiledAttention.h"
 #include "RowChains.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
@@ -19,11 +18,10 @@ static bool suits(MatmulOp second, const AttentionSizes &sizes) {
 }
 
 bool gantry::cpu::mayJoin(Operation *op, ArrayRef<Operation *> group) {
-  // They were chosen before (gantry-chain-convolutions), with the op that reads them.
+  // They were chosen before (gantry-chain-convolutions, gantry-put-channels-last), with the op that
+  // reads them.
   if (op->hasAttr(kByRowsAttr))
     return true;
-  if (turnsForTerms(op))
-    return llvm::is_contained(group, *op->user_begin());
   if (fitsAttention(op, group, suits, AttentionOperands::parts))
     return true;
   if (RowChain chain = findRowChain(group.front()); !chain.empty())

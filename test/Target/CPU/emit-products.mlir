@@ -206,4 +206,69 @@ func.func private @few(%a: tensor<100x3xf32>, %b: tensor<3x100xf32>) -> tensor<1
   return %0 : tensor<100x100xf32>
 }
 
+#at = affine_map<(m, n, k) -> (k, m)>
+
+// A left operand that lies by columns is packed term by term: the 40 rows of an item side by side, in
+// vectors, the last of which ends with them. Terms are an odd number of cache lines apart, and tiles read
+// them so.
+// CHECK-LABEL: func.func private @by_columns(
+// CHECK-SAME: %[[A:[a-z0-9]*]]: memref<300x40xf32>
+// CHECK-DAG: %[[OWN:.*]] = memref.alloc() : memref<7296xf32>
+// CHECK-DAG: %[[STRIDE:.*]] = arith.constant 48 : index
+// CHECK-DAG: %[[LAST:.*]] = arith.constant 24 : index
+// CHECK-DAG: %[[FLAT:.*]] = memref.collapse_shape %[[A]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[LAST]] step
+// CHECK: %[[V:.*]] = vector.load %[[FLAT]][%{{.*}}] : memref<12000xf32>, vector<16xf32>
+// CHECK: vector.store %[[V]], %[[OWN]][%{{.*}}] : memref<7296xf32>, vector<16xf32>
+// CHECK: vector.load
+// CHECK: call @gantry_tile_f32_8x48_0t(%{{.*}}, %[[STRIDE]],
+func.func private @by_columns(%a: tensor<300x40xf32>, %b: tensor<300x48xf32>) -> tensor<40x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<40x48xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<40x48xf32>) -> tensor<40x48xf32>
+  %0 = linalg.generic {indexing_maps = [#at, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<300x40xf32>, tensor<300x48xf32>) outs(%start : tensor<40x48xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<40x48xf32>
+  return %0 : tensor<40x48xf32>
+}
+
+#turn = affine_map<(c, y, x, n) -> (n, y, x, c)>
+#all = affine_map<(c, y, x, n) -> (c, y, x, n)>
+#image = affine_map<(c, i, j, o, y, x, n) -> (c, i + y, j + x, n)>
+#places = affine_map<(c, i, j, o, y, x, n) -> (y, x, n, o)>
+#filter = affine_map<(c, i, j, o, y, x, n) -> (c, i, j, o)>
+
+// The gradient of a filter, whose image is turned for it: rows are the 4 channels of the window's 3 columns,
+// which lie side by side, and each of its rows is a matrix. The image is read where it lies.
+// CHECK-LABEL: func.func private @filter(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<2x10x10x4xf32>
+// CHECK: scf.forall (%{{.*}}) in (3)
+// CHECK: memref.collapse_shape %[[X]]
+// CHECK: vector.load %{{.*}} : memref<800xf32>, vector<8xf32>
+// CHECK: call @gantry_tile_f32_6x48_0t(
+func.func private @filter(%x: tensor<2x10x10x4xf32>, %d: tensor<8x8x2x48xf32>) -> tensor<4x3x3x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %order = tensor.empty() : tensor<4x10x10x2xf32>
+  %turned = linalg.generic {indexing_maps = [#turn, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x10x10x4xf32>) outs(%order : tensor<4x10x10x2xf32>) {
+  ^bb0(%e: f32, %out: f32):
+    linalg.yield %e : f32
+  } -> tensor<4x10x10x2xf32>
+  %empty = tensor.empty() : tensor<4x3x3x48xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x3x3x48xf32>) -> tensor<4x3x3x48xf32>
+  %0 = linalg.generic {indexing_maps = [#image, #places, #filter],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%turned, %d : tensor<4x10x10x2xf32>, tensor<8x8x2x48xf32>) outs(%start : tensor<4x3x3x48xf32>) {
+  ^bb0(%e: f32, %y: f32, %sum: f32):
+    %1 = arith.mulf %e, %y : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x3x3x48xf32>
+  return %0 : tensor<4x3x3x48xf32>
+}
+
 // CHECK: func.func private @gantry_tile_f32_9x48_2(index, index, index, index, index, index, index)

@@ -150,15 +150,18 @@ func.func @computed(%x: tensor<8x64x128xf32>, %w: tensor<64x32x5xf32>) -> tensor
 
 // The way back of a convolution and a pool. Places of maxima take the channels as one more dimension, with
 // windows of one; what is spread to them follows, and the bias gets the sum over what lies in front of
-// the channels. The filter gets a convolution of images and channels in each other's place.
+// the channels. The filter gets a convolution of images and channels in each other's place, whose kernel puts
+// both operands in that order.
 // CHECK-LABEL: @back(
 // CHECK: %[[Y:.*]] = gantry.conv {{.*}}layout = #gantry<image_layout NHWC>{{.*}}-> tensor<8x128x64xf32>
 // CHECK: %[[YR:.*]] = gantry.reshape %[[Y]] : (tensor<8x128x64xf32>) -> tensor<8x1x128x64xf32>
 // CHECK: %[[I:.*]] = gantry.max_pool_index %[[YR]] {dilations = array<i64: 1, 1>, pads_high = array<i64: 0, 0>, pads_low = array<i64: 0, 0>, strides = array<i64: 2, 1>, window = array<i64: 2, 1>} : (tensor<8x1x128x64xf32>) -> tensor<8x1x64x64xui8>
 // CHECK: %[[S:.*]] = gantry.pool_spread %{{.*}}, %[[I]] {{.*}}sizes = array<i64: 128, 64>{{.*}}-> tensor<8x1x128x64xf32>
 // CHECK: %[[D:.*]] = gantry.reshape %[[S]] : (tensor<8x1x128x64xf32>) -> tensor<8x128x64xf32>
-// CHECK: %[[P:.*]] = gantry.transpose %{{.*}} {permutation = array<i64: 2, 1, 0, 3>} : (tensor<8x128x1x64xf32>) -> tensor<1x128x8x64xf32>
-// CHECK: gantry.conv %{{.*}}, %[[P]] {{.*}}layout = #gantry<image_layout NHWC>{{.*}}-> tensor<32x3x64xf32>
+// CHECK-DAG: %[[X:.*]] = gantry.transpose %{{.*}} {gantry.by_rows, permutation = array<i64: 2, 1, 0>} : (tensor<8x130x32xf32>) -> tensor<32x130x8xf32>
+// CHECK-DAG: %[[R:.*]] = gantry.reshape %[[S]] : (tensor<8x1x128x64xf32>) -> tensor<1x8x128x64xf32>
+// CHECK-DAG: %[[P:.*]] = gantry.transpose %[[R]] {gantry.by_rows, permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x8x128x64xf32>) -> tensor<1x128x8x64xf32>
+// CHECK: gantry.conv %[[X]], %[[P]] {{.*}}layout = #gantry<image_layout NHWC>{{.*}}-> tensor<32x3x64xf32>
 // CHECK: gantry.reduce_sum %[[D]] {axes = array<i64: 0, 1>} : (tensor<8x128x64xf32>) -> tensor<64xf32>
 func.func @back(%x: tensor<8x32x130xf32>, %w: tensor<64x32x3xf32>, %d: tensor<8x64x64xf32>) -> (tensor<64x32x3xf32>, tensor<64xf32>) {
   %y = gantry.conv %x, %w {strides = array<i64: 1>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<8x32x130xf32>, tensor<64x32x3xf32>) -> tensor<8x64x128xf32>
@@ -169,13 +172,27 @@ func.func @back(%x: tensor<8x32x130xf32>, %w: tensor<64x32x3xf32>, %d: tensor<8x
   return %f, %b : tensor<64x32x3xf32>, tensor<64xf32>
 }
 
-// A stride is a dilation there; what the last place does not reach gives more than the window, which is cut off.
+// A stride is a dilation there; what the last place does not reach of the image is cut off.
 // CHECK-LABEL: @strided_filter(
-// CHECK: gantry.conv {{.*}}dilations = array<i64: 2>, groups = 1 : i64, layout = #gantry<image_layout NHWC>, pads_high = array<i64: 0>, pads_low = array<i64: 0>, strides = array<i64: 1>} {{.*}}-> tensor<32x4x64xf32>
-// CHECK: gantry.slice %{{.*}} {sizes = array<i64: 32, 3, 64>
+// CHECK: %[[X:.*]] = gantry.transpose %{{.*}} {permutation = array<i64: 0, 2, 1>} : (tensor<8x32x130xf32>)
+// CHECK: %[[R:.*]] = gantry.slice %[[X]] {gantry.by_rows, sizes = array<i64: 8, 129, 32>, starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>}
+// CHECK: %[[T:.*]] = gantry.transpose %[[R]] {gantry.by_rows, permutation = array<i64: 2, 1, 0>}
+// CHECK: %[[F:.*]] = gantry.conv %[[T]], {{.*}}dilations = array<i64: 2>, groups = 1 : i64, layout = #gantry<image_layout NHWC>, pads_high = array<i64: 0>, pads_low = array<i64: 0>, strides = array<i64: 1>} {{.*}}-> tensor<32x3x64xf32>
+// CHECK-NEXT: gantry.transpose %[[F]] {permutation = array<i64: 2, 0, 1>}
 func.func @strided_filter(%x: tensor<8x32x130xf32>, %d: tensor<8x64x64xf32>) -> tensor<64x32x3xf32> {
   %f = gantry.conv_filter_grad %x, %d {window = array<i64: 3>, strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, groups = 1 : i64} : (tensor<8x32x130xf32>, tensor<8x64x64xf32>) -> tensor<64x32x3xf32>
   return %f : tensor<64x32x3xf32>
+}
+
+// A border is made in front of all places of the window, and the forward pass's order is read as it is.
+// CHECK-LABEL: @filter_with_border(
+// CHECK: %[[X:.*]] = gantry.transpose %{{.*}} {permutation = array<i64: 0, 2, 3, 1>} : (tensor<8x64x14x14xf32>)
+// CHECK: %[[P:.*]] = gantry.pad %[[X]], %{{.*}} {high = array<i64: 0, 1, 1, 0>, low = array<i64: 0, 1, 1, 0>, mode = #gantry<pad_mode constant>}
+// CHECK: gantry.transpose %[[P]] {gantry.by_rows, permutation = array<i64: 3, 1, 2, 0>}
+// CHECK: gantry.conv {{.*}}pads_high = array<i64: 0, 0>, pads_low = array<i64: 0, 0>{{.*}}(tensor<64x16x16x8xf32>, tensor<1x14x14x8x80xf32>) -> tensor<64x3x3x80xf32>
+func.func @filter_with_border(%x: tensor<8x64x14x14xf32>, %d: tensor<8x80x14x14xf32>) -> tensor<80x64x3x3xf32> {
+  %f = gantry.conv_filter_grad %x, %d {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<8x64x14x14xf32>, tensor<8x80x14x14xf32>) -> tensor<80x64x3x3xf32>
+  return %f : tensor<80x64x3x3xf32>
 }
 
 // The largest of all elements is the same in any order, and what lies the same in both forms follows its reader.

@@ -24,8 +24,8 @@ def PropagateNHWCPass : Pass<"gantry-put-channels-last", "::mlir::ModuleOp"> {
     no element; transposes of the graph meet them and disappear. Constant filters are packed here.
     A transposed convolution whose window is a multiple of its strides is made a convolution whose
     channels are blocks of pixels; before that it would read an image that is zeros for the most part.
-    The gradient of a filter is a convolution of images and channels in each other's place; with the channels last it
-    says `gantry.by_terms`: its operands lie with the channels last, the transposes that put them in its order go into its
+    The gradient of a filter is a convolution of images and channels in each other's place. Its operands lie with
+    the channels last, too: the transposes that put them in its order have `gantry.by_rows`, so that they join its
     kernel, and its border is a `gantry.pad` in front of these.
     Regions of the graph that would lose more by reordering than their convolutions gain stay as they
     are, and so does what runs on GPUs, simulated or not.

@@ -74,14 +74,14 @@ static Value cut(ConvOp conv, Value image, OpBuilder &b) {
       b, conv.getLoc(), type, image, b.getDenseI64ArrayAttr(Shape(sizes.size(), 0)),
       b.getDenseI64ArrayAttr(sizes), b.getDenseI64ArrayAttr(Shape(sizes.size(), 1)));
   placeLike(conv, part, "/reached");
-  part->setAttr(kByTermsAttr, b.getUnitAttr());
+  part->setAttr(kByRowsAttr, b.getUnitAttr());
   return part;
 }
 
 static Value turn(ConvOp conv, Value value, ArrayRef<int64_t> order, OpBuilder &b) {
   auto turned = TransposeOp::create(b, conv.getLoc(), value, b.getDenseI64ArrayAttr(Shape(order)));
   placeLike(conv, turned, "/terms");
-  turned->setAttr(kByTermsAttr, b.getUnitAttr());
+  turned->setAttr(kByRowsAttr, b.getUnitAttr());
   return turned;
 }
 
@@ -122,23 +122,18 @@ static void readByTerms(ConvOp conv) {
   conv.getFilterMutable().assign(turn(conv, reorder.reshape(conv, places, shape), back, b));
   for (Value operand : before)
     eraseUnused(operand);
-  conv->setAttr(kByTermsAttr, b.getUnitAttr());
 }
 
 void gantry::readFiltersByTerms(func::FuncOp func) {
   SmallVector<ConvOp> filters;
   func.walk([&](Operation *op) {
     // What was made for a convolution has what this has.
-    if (!op->hasAttr(kByTermsAttr))
+    if (!op->hasAttr(kFilterGradientAttr))
       return;
-    op->removeAttr(kByTermsAttr);
+    op->removeAttr(kFilterGradientAttr);
     if (auto conv = dyn_cast<ConvOp>(op); conv && isNHWC(conv))
       filters.push_back(conv);
   });
   for (ConvOp conv : filters)
     readByTerms(conv);
-}
-
-bool gantry::turnsForTerms(Operation *op) {
-  return op->hasAttr(kByTermsAttr) && op->hasOneUse() && op->user_begin()->hasAttr(kByTermsAttr);
 }

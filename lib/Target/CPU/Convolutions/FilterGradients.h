@@ -7,14 +7,12 @@
 
 namespace gantry {
 
-/// On a filter's gradient, on the convolution that it becomes, and on what goes into its kernel.
-inline constexpr llvm::StringLiteral kByTermsAttr = "gantry.by_terms";
+/// On a filter's gradient, and so on the convolution that it becomes, within the pass that makes it
+/// one.
+inline constexpr llvm::StringLiteral kFilterGradientAttr = "filter_gradient";
 
-/// Those convolutions in `func` that have the channels last read both operands as they lie, in
+/// Those of these convolutions that have the channels last read both operands as they lie, in
 /// orders that their kernels carry out.
 void readFiltersByTerms(mlir::func::FuncOp func);
-
-/// Whether an op gives such a convolution an operand in its order.
-bool turnsForTerms(mlir::Operation *op);
 
 } // namespace gantry

@@ -523,7 +523,7 @@ struct PropagateNHWC : gantry::impl::PropagateNHWCPassBase<PropagateNHWC> {
       func.walk([&](ConvFilterGradOp op) {
         if (!isWanted(op))
           return;
-        op->setAttr(kByTermsAttr, UnitAttr::get(&getContext()));
+        op->setAttr(kFilterGradientAttr, UnitAttr::get(&getContext()));
         replaceByConvolution(op);
       });
       putInt8InForm(func, isWanted);
