@@ -15,7 +15,7 @@ static constexpr int64_t kMostRows = 256;
 static constexpr int64_t kFewItems = 16, kFewestRows = 32;
 /// The same of rows that items pack by columns: these and what they meet are to stay in the cache,
 /// too, and each item reads all of the other operand.
-static constexpr int64_t kMostOwnRows = 128, kFewestOwnRows = 64, kOwnRowsBytes = 48 << 10;
+static constexpr int64_t kMostOwnRows = 128, kFewestOwnRows = 96, kOwnRowsBytes = 48 << 10;
 /// Terms of a block of a packed panel: up to the first number in one block.
 static constexpr int64_t kMostK = 1024, kBlockOfK = 768;
 /// Up to so many terms, what it takes to copy sums from a buffer into the result counts.
