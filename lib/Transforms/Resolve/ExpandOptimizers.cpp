@@ -3,6 +3,9 @@
 // A formula is read anew for each step, and each of its parts becomes a number that is known, a
 // scalar of f64, or a tensor. Numbers are computed here; a scalar is rounded where it meets a
 // tensor, once.
+//
+// What follows from the rate and the number of the step alone is the same for all variables of an
+// optimizer, and has the optimizer's name, not theirs: gantry-merge-ops makes one of it.
 
 #include "gantry/Dialect/Gantry/IR/Optimizers.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
@@ -32,14 +35,16 @@ struct Part {
   double number = 0;     ///< where there is no value
   Value value = {};      ///< tensor<f64>, or of the variable's shape
   bool isTensor = false; ///< it is of the variable's shape
+  bool isOwn = false;    ///< it depends on the variable, its gradient or its slots
 
   bool is(double x) const { return !value && number == x; }
 };
 
-/// Whose request counts for the ops of a step: the step's own, else the variable's, since all that they read and write is
-/// there. In a replica each device has its own.
+/// Whose request counts for the ops of a step: the step's own, else the variable's, since all that
+/// they read and write is there. In a replica each device has its own.
 Operation *requesterOf(OptimizerStepOp op, VariableOp variable) {
-  return hasRequest(op) || op->getParentOfType<ReplicateOp>() ? op.getOperation() : variable.getOperation();
+  return hasRequest(op) || op->getParentOfType<ReplicateOp>() ? op.getOperation()
+                                                              : variable.getOperation();
 }
 
 /// Makes the ops of one step. Elements are `element`, f32 where the variable's are narrower.
@@ -47,8 +52,8 @@ class PartBuilder {
 public:
   PartBuilder(OptimizerStepOp op, VariableOp variable, FloatType element)
       : builder(op), location(op.getLoc()), requester(requesterOf(op, variable)), element(element),
-        name(builder.getStringAttr(op.getVariable() + "/" + op.getSlots().value_or(op.getRule()))) {
-  }
+        sharedName(builder.getStringAttr(op.getSlots().value_or(op.getRule()))),
+        ownName(builder.getStringAttr(op.getVariable() + "/" + sharedName.getValue())) {}
 
   Part add(Part a, Part b) {
     if (!a.value && !b.value)
@@ -80,52 +85,55 @@ public:
   }
   template <typename Op>
   Part unary(Part a) {
-    return {0, named(Op::create(builder, location, a.value.getType(), a.value)), a.isTensor};
+    return {0, named(Op::create(builder, location, a.value.getType(), a.value), a.isOwn),
+            a.isTensor, a.isOwn};
   }
 
   /// The root of the sum of all squares, a scalar.
   Part norm(Part a) {
     Value x = valueOf(a, /*asElement=*/true);
-    Value squares = named(MulOp::create(builder, location, x, x));
+    Value squares = own(MulOp::create(builder, location, x, x));
     auto all = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
     if (!all.empty())
-      squares = named(ReduceSumOp::create(builder, location, squares, all, /*keep_dims=*/false));
-    return unary<SqrtOp>({0, cast(squares, builder.getF64Type()), false});
+      squares = own(ReduceSumOp::create(builder, location, squares, all, /*keep_dims=*/false));
+    return unary<SqrtOp>({0, cast(squares, builder.getF64Type()), false, /*isOwn=*/true});
   }
-  /// a / b of scalars, 1 where one of them is 0.
+  /// a / b of norms, 1 where one of them is 0.
   Part ratio(Part a, Part b) {
     Part one{1}, quotient = divide(a, b);
     for (Part part : {a, b}) {
       auto isAbove =
           CompareOp::create(builder, location, CompareDirection::GT,
                             valueOf(part, /*asElement=*/false), valueOf({0}, /*asElement=*/false));
-      quotient = {0, named(SelectOp::create(builder, location, named(isAbove),
-                                            valueOf(quotient, /*asElement=*/false),
-                                            valueOf(one, /*asElement=*/false)))};
+      quotient = {0,
+                  own(SelectOp::create(builder, location, own(isAbove),
+                                       valueOf(quotient, /*asElement=*/false),
+                                       valueOf(one, /*asElement=*/false))),
+                  /*isTensor=*/false, /*isOwn=*/true};
     }
     return quotient;
   }
 
   /// As a tensor of elements of `type`.
-  Value cast(Value value, Type type) {
+  Value cast(Value value, Type type, bool isOwn = true) {
     RankedTensorType from = typeOf(value);
     if (from.getElementType() == type)
       return value;
-    return named(CastOp::create(builder, location, from.clone(type), value));
+    return named(CastOp::create(builder, location, from.clone(type), value), isOwn);
   }
   /// As a tensor of the given shape; a scalar is stretched.
   Value filling(Part part, RankedTensorType type) {
     Value value = cast(valueOf(part, /*asElement=*/true), type.getElementType());
     if (typeOf(value).getShape() == type.getShape())
       return value;
-    return named(BroadcastOp::create(builder, location, type, value));
+    return own(BroadcastOp::create(builder, location, type, value));
   }
-  /// The wide copy, or the variable itself where the copy is not what the variable was rounded from: at the first step, and
-  /// where something else has assigned it.
+  /// The wide copy, or the variable itself where the copy is not what the variable was rounded
+  /// from: at the first step, and where something else has assigned it.
   Value newest(Value master, Value weight) {
     Value rounded = cast(master, typeOf(weight).getElementType());
-    Value same = named(CompareOp::create(builder, location, CompareDirection::EQ, rounded, weight));
-    return named(SelectOp::create(builder, location, same, master, cast(weight, element)));
+    Value same = own(CompareOp::create(builder, location, CompareDirection::EQ, rounded, weight));
+    return own(SelectOp::create(builder, location, same, master, cast(weight, element)));
   }
   /// As a scalar of f64.
   Value scalar(Part part) { return valueOf(part, /*asElement=*/false); }
@@ -133,24 +141,29 @@ public:
 private:
   template <typename Op>
   Part make(Part a, Part b) {
-    const bool isTensor = a.isTensor || b.isTensor;
-    return {0, named(Op::create(builder, location, valueOf(a, isTensor), valueOf(b, isTensor))),
-            isTensor};
+    const bool isTensor = a.isTensor || b.isTensor, isOwn = a.isOwn || b.isOwn;
+    return {0,
+            named(Op::create(builder, location, valueOf(a, isTensor), valueOf(b, isTensor)), isOwn),
+            isTensor, isOwn};
   }
 
   /// With elements of the step, or as a scalar of f64.
   Value valueOf(Part part, bool asElement) {
     Type wanted = asElement ? element : builder.getF64Type();
     if (part.value)
-      return cast(part.value, wanted);
+      return cast(part.value, wanted, part.isOwn);
     auto type = RankedTensorType::get({}, wanted);
     auto number = builder.getFloatAttr(wanted, part.number);
     return ConstantOp::create(builder, location, DenseElementsAttr::get(type, Attribute(number)));
   }
 
   template <typename Op>
-  Value named(Op made) {
-    made->setAttr(kNameAttr, name);
+  Value own(Op made) {
+    return named(made, /*isOwn=*/true);
+  }
+  template <typename Op>
+  Value named(Op made, bool isOwn) {
+    made->setAttr(kNameAttr, isOwn ? ownName : sharedName);
     inheritRequest(requester, made);
     return made->getResult(0);
   }
@@ -159,7 +172,7 @@ private:
   Location location;
   Operation *requester;
   FloatType element;
-  StringAttr name;
+  StringAttr sharedName, ownName;
 };
 
 //===----------------------------------------------------------------------===//
@@ -290,14 +303,16 @@ private:
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// What a variable of f16 or bf16 is updated in: in itself, updates smaller than half of its last digit would be lost.
+/// What a variable of f16 or bf16 is updated in: in itself, updates smaller than half of its last
+/// digit would be lost.
 const OptimizerSlot kMaster = {"master", /*isScalar=*/false, "0"};
 
 class Step {
 public:
   Step(OptimizerStepOp op, VariableOp variable)
       : op(op), variable(variable), rule(*findOptimizer(op.getRule())),
-        type(variable.getTensorType()), element(wide(type.getElementType())), parts(op, variable, element) {
+        type(variable.getTensorType()), element(wide(type.getElementType())),
+        parts(op, variable, element) {
     for (auto [name, value] : rule.numbers)
       known[name] = {value};
     if (DictionaryAttr given = op.getNumbersAttr())
@@ -310,14 +325,14 @@ public:
     Value weight = ReadOp::create(builder, op.getLoc(), type, op.getVariableAttr());
     VariableOp master;
     if (type.getElementType() == element)
-      known["w"] = {0, weight, true};
+      known["w"] = {0, weight, true, true};
     else if (VariableOp made = master = declare(kMaster, type.clone(element)))
-      known["w"] = {0, parts.newest(readOf(made), weight), true};
+      known["w"] = {0, parts.newest(readOf(made), weight), true, true};
     if (failed(isSound))
       return failure();
-    known["g"] = {0, parts.cast(op.getGradient(), element), true};
-    known["rate"] = {0, op.getRate(), false};
-    known["t"] = {0, parts.cast(op.getStep(), builder.getF64Type()), false};
+    known["g"] = {0, parts.cast(op.getGradient(), element), true, true};
+    known["rate"] = {0, op.getRate()};
+    known["t"] = {0, parts.cast(op.getStep(), builder.getF64Type(), /*isOwn=*/false)};
     run("g = g + l2 * w; w = w - rate * decay * w");
     run(rule.formula);
     if (failed(isSound))
@@ -366,7 +381,7 @@ private:
     if (!declared)
       return {};
     slots[slot.name] = declared;
-    return {0, readOf(declared), !slot.isScalar};
+    return {0, readOf(declared), !slot.isScalar, /*isOwn=*/true};
   }
 
   Value readOf(VariableOp slot) {

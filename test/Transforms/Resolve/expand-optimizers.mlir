@@ -112,3 +112,25 @@ func.func @narrow(%g: tensor<4xbf16>, %rate: tensor<f64>, %t: tensor<i64>) {
   gantry.optimizer_step "sgd" @w, %g, %rate, %t : tensor<4xbf16>, tensor<f64>, tensor<i64>
   return
 }
+
+// -----
+
+// What follows from the rate and the step alone has the optimizer's name, so that it is computed once for all variables.
+// CHECK-LABEL: func.func @shared(
+// CHECK: %[[T:.*]] = gantry.cast %{{.*}} {gantry.name = "adam"} : (tensor<i64>) -> tensor<f64>
+// CHECK: gantry.mul {{.*}} {gantry.name = "u/adam"}
+// CHECK: %[[P:.*]] = gantry.pow %{{.*}}, %[[T]] {gantry.name = "adam"}
+// CHECK-NEXT: %{{.*}} = gantry.constant
+// CHECK-NEXT: %[[S:.*]] = gantry.sub %{{.*}}, %[[P]] {gantry.name = "adam"}
+// CHECK-NEXT: %[[C:.*]] = gantry.sqrt %[[S]] {gantry.name = "adam"}
+// CHECK: %{{.*}} = gantry.cast %{{.*}} {gantry.name = "adam"} : (tensor<f64>) -> tensor<f32>
+// CHECK-NEXT: gantry.mul %{{.*}} {gantry.name = "u/adam"} : (tensor<f32>, tensor<4xf32>)
+// CHECK: gantry.cast %{{.*}} {gantry.name = "adam"} : (tensor<i64>) -> tensor<f64>
+// CHECK: gantry.mul {{.*}} {gantry.name = "w/adam"}
+gantry.variable @u = dense<0.5> : tensor<4xf32>
+gantry.variable @w = dense<0.5> : tensor<4xf32>
+func.func @shared(%g: tensor<4xf32>, %rate: tensor<f64>, %t: tensor<i64>) {
+  gantry.optimizer_step "adam" @u, %g, %rate, %t : tensor<4xf32>, tensor<f64>, tensor<i64>
+  gantry.optimizer_step "adam" @w, %g, %rate, %t : tensor<4xf32>, tensor<f64>, tensor<i64>
+  return
+}
