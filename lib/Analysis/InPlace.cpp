@@ -3,6 +3,49 @@
 using namespace mlir;
 using namespace gantry;
 
+//===----------------------------------------------------------------------===//
+// in_place = [-2, 0, -1, 1]
+//===----------------------------------------------------------------------===//
+
+SmallVector<InPlace> gantry::inPlacesOf(WorkAttr work) {
+  SmallVector<InPlace> places;
+  int64_t fromLast = 0;
+  if (!work || !work.getInPlace())
+    return places;
+  for (int64_t number : work.getInPlace().asArrayRef()) {
+    if (number < 0)
+      fromLast = -1 - number;
+    else
+      places.push_back({number, fromLast});
+  }
+  return places;
+}
+
+WorkAttr gantry::withInPlaces(WorkAttr work, ArrayRef<InPlace> places) {
+  SmallVector<int64_t> numbers;
+  const bool hasSeveral =
+      llvm::any_of(places, [](const InPlace &place) { return place.fromLast != 0; });
+  for (auto [i, place] : llvm::enumerate(places)) {
+    if (hasSeveral && (i == 0 || places[i - 1].fromLast != place.fromLast))
+      numbers.push_back(-1 - place.fromLast);
+    numbers.push_back(place.argument);
+  }
+  return work.withInPlace(numbers);
+}
+
+bool gantry::mayOverwrite(OpResult result, WorkAttr work, function_ref<bool(Value)> isIt) {
+  const int64_t fromLast = result.getOwner()->getNumResults() - 1 - result.getResultNumber();
+  SmallVector<InPlace> places = inPlacesOf(work);
+  return llvm::all_of(result.getOwner()->getOpOperands(), [&](OpOperand &operand) {
+    return !isIt(operand.get()) ||
+           llvm::is_contained(places, InPlace{operand.getOperandNumber(), fromLast});
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// By ops and types
+//===----------------------------------------------------------------------===//
+
 /// Whether everything that is made of `value` is made index by index.
 static bool isReadWhereWritten(Value value, DenseSet<Value> &seen) {
   if (!seen.insert(value).second)
@@ -18,24 +61,23 @@ static bool isReadWhereWritten(Value value, DenseSet<Value> &seen) {
   });
 }
 
-SmallVector<int64_t> gantry::argumentsToOverwrite(KernelOp kernel) {
-  SmallVector<int64_t> arguments;
-  Operation *yield = kernel.getBody().front().getTerminator();
-  if (yield->getNumOperands() != 1)
-    return arguments;
-  for (BlockArgument argument : kernel.getBody().getArguments()) {
+SmallVector<InPlace> gantry::argumentsToOverwrite(KernelOp kernel) {
+  if (kernel.getBody().front().getTerminator()->getNumOperands() != 1)
+    return {};
+  SmallVector<InPlace> places = argumentsLikeResults(kernel);
+  llvm::erase_if(places, [&](const InPlace &place) {
     DenseSet<Value> seen;
-    if (argument.getType() == yield->getOperand(0).getType() && isReadWhereWritten(argument, seen))
-      arguments.push_back(argument.getArgNumber());
-  }
-  return arguments;
+    return !isReadWhereWritten(kernel.getBody().getArgument(place.argument), seen);
+  });
+  return places;
 }
 
-SmallVector<int64_t> gantry::argumentsLikeResult(KernelOp kernel) {
-  SmallVector<int64_t> arguments;
-  Operation *yield = kernel.getBody().front().getTerminator();
-  for (BlockArgument argument : kernel.getBody().getArguments())
-    if (yield->getNumOperands() == 1 && argument.getType() == yield->getOperand(0).getType())
-      arguments.push_back(argument.getArgNumber());
-  return arguments;
+SmallVector<InPlace> gantry::argumentsLikeResults(KernelOp kernel) {
+  SmallVector<InPlace> places;
+  OperandRange results = kernel.getBody().front().getTerminator()->getOperands();
+  for (auto [i, result] : llvm::enumerate(results))
+    for (BlockArgument argument : kernel.getBody().getArguments())
+      if (argument.getType() == result.getType())
+        places.push_back({argument.getArgNumber(), int64_t(results.size() - 1 - i)});
+  return places;
 }

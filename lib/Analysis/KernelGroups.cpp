@@ -5,17 +5,26 @@
 // groups have one root, never form cycles, and nothing is computed twice. Which of two ops that
 // exclude each other joins is a matter of operands, never of the order in which the graph lists its
 // ops.
+//
+// Then groups that go through the same elements become one, with several roots: what both read is
+// read once, and what one makes for the other goes through registers. An optimizer's step of a
+// variable is one kernel that way. They have to be able to run at one place of the block, without
+// holding more memory between their own places.
 
 #include "gantry/Analysis/KernelGroups.h"
 
+#include "gantry/Analysis/VariableUpdates.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
+
+#include "llvm/ADT/SetVector.h"
 
 #include <memory>
 
 using namespace mlir;
 using namespace gantry;
 
-using Group = KernelGroup; ///< root first, then in reverse order of the block
+using Group = SmallVector<Operation *, 4>; ///< root first, then in reverse order of the block
 
 static bool isComputed(Operation &op) { return isa<KernelOpInterface>(op) && !isView(&op); }
 
@@ -69,7 +78,7 @@ static std::vector<Operation *> usersFirst(Block &block) {
   return order;
 }
 
-std::vector<KernelGroup> gantry::groupIntoKernels(Block &block, MayJoin mayJoin) {
+static std::vector<KernelGroup> groupByRoots(Block &block, MayJoin mayJoin) {
   std::vector<std::unique_ptr<Group>> groups;
   DenseMap<Operation *, Group *> groupOf;
   for (Operation *op : usersFirst(block)) {
@@ -88,12 +97,242 @@ std::vector<KernelGroup> gantry::groupIntoKernels(Block &block, MayJoin mayJoin)
   DenseMap<Group *, KernelGroup> inOrder;
   for (Operation &op : block)
     if (Group *group = groupOf.lookup(&op)) {
-      KernelGroup &ops = inOrder[group];
-      ops.push_back(&op);
-      if (&op == group->front())
-        result.push_back(std::move(ops));
+      KernelGroup &kernel = inOrder[group];
+      kernel.ops.push_back(&op);
+      if (&op == group->front()) {
+        kernel.roots = {&op};
+        kernel.place = &op;
+        result.push_back(std::move(kernel));
+      }
     }
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Several roots
+//===----------------------------------------------------------------------===//
+
+/// Of values with more uses than that, nobody asks who reads them together.
+static constexpr unsigned kMostUses = 64;
+
+namespace {
+/// Makes one group of two that read the same, or one what the other makes.
+class Merger {
+public:
+  Merger(Block &block, std::vector<KernelGroup> &groups, MayMerge mayMerge)
+      : block(block), groups(groups), mayMerge(mayMerge) {
+    for (auto [i, op] : llvm::enumerate(block))
+      placeOf[&op] = i;
+    for (auto [i, group] : llvm::enumerate(groups))
+      for (Operation *op : group.ops)
+        groupOf[op] = i;
+    if (auto func = dyn_cast<func::FuncOp>(block.getParentOp()))
+      for (auto [old, next] : variableUpdatesOf(func))
+        if (Operation *maker = old ? skipViews(next->get()).getDefiningOp() : nullptr) {
+          oldOf[maker] = old;
+          nextOf[old] = maker;
+        }
+  }
+
+  void run() {
+    for (size_t i = 0; i < groups.size(); ++i)
+      while (mergeInto(i))
+        ;
+    llvm::erase_if(groups, [](const KernelGroup &group) { return group.ops.empty(); });
+    llvm::sort(groups, [&](const KernelGroup &a, const KernelGroup &b) {
+      return placeOf.lookup(a.place) < placeOf.lookup(b.place);
+    });
+  }
+
+private:
+  using Members = llvm::SmallPtrSet<Operation *, 32>;
+
+  /// A group with the `i`th one; false where there is none.
+  bool mergeInto(size_t i) {
+    for (size_t other : related(i)) {
+      KernelGroup &a = groups[other], &b = groups[i];
+      if (!mayMerge(rootsFirst(a), rootsFirst(b)))
+        continue;
+      Operation *place = placeOfBoth(a, b);
+      if (!place)
+        continue;
+      for (Operation *op : a.ops)
+        groupOf[op] = i;
+      b.ops.append(a.ops);
+      llvm::sort(b.ops,
+                 [&](Operation *x, Operation *y) { return placeOf.lookup(x) < placeOf.lookup(y); });
+      b.place = place;
+      b.roots = rootsOf(b.ops);
+      a.ops.clear();
+      return true;
+    }
+    return false;
+  }
+
+  static SmallVector<Operation *> rootsFirst(const KernelGroup &group) {
+    SmallVector<Operation *> ops(group.roots.begin(), group.roots.end());
+    llvm::copy_if(group.ops, std::back_inserter(ops),
+                  [&](Operation *op) { return !llvm::is_contained(group.roots, op); });
+    return ops;
+  }
+
+  /// What others read, and what nothing reads.
+  static SmallVector<Operation *, 1> rootsOf(ArrayRef<Operation *> ops) {
+    SmallVector<Operation *, 1> roots;
+    for (Operation *op : ops)
+      if (op->use_empty() || llvm::any_of(op->getUsers(), [&](Operation *user) {
+            return !llvm::is_contained(ops, user);
+          }))
+        roots.push_back(op);
+    return roots;
+  }
+
+  /// The groups before it that make what it reads, or read it, too: all elements, not a few that
+  /// are cheap to read again.
+  SmallVector<size_t, 8> related(size_t i) const {
+    llvm::SmallSetVector<size_t, 8> found;
+    auto add = [&](Operation *op) {
+      auto group = groupOf.find(op);
+      if (group != groupOf.end() && group->second < i)
+        found.insert(group->second);
+    };
+    if (groups[i].roots.front()->getNumResults() == 0)
+      return {};
+    const int64_t elements = typeOf(groups[i].roots.front()->getResult(0)).getNumElements();
+    for (Operation *op : groups[i].ops)
+      for (Value operand : op->getOperands()) {
+        if (typeOf(operand).getNumElements() != elements || belongsInKernel(operand))
+          continue;
+        if (Operation *maker = operand.getDefiningOp())
+          add(maker);
+        if (!operand.hasNUsesOrMore(kMostUses + 1))
+          for (Operation *user : operand.getUsers())
+            add(user);
+      }
+    return found.takeVector();
+  }
+
+  /// Where a kernel of both can run, neither of which is reached from the other through a third
+  /// one: in the place of the later one where nothing in between needs the earlier one, or in that
+  /// of the earlier one where the later one needs nothing in between. Null where both do.
+  Operation *placeOfBoth(const KernelGroup &a, const KernelGroup &b) const {
+    const bool isInOrder = placeOf.lookup(a.place) < placeOf.lookup(b.place);
+    const KernelGroup &first = isInOrder ? a : b, &second = isInOrder ? b : a;
+    Members members;
+    members.insert_range(first.ops);
+    members.insert_range(second.ops);
+    const bool isNext = areNeighbours(first, second);
+    if (!isNeededBefore(first, second.place, members) &&
+        (isNext || heldLonger(first, second.place, members) <= bytesMade(first)))
+      return second.place;
+    if (!needsBehind(second, first.place, members) &&
+        (isNext || bytesMade(second) <= heldLonger(second, first.place, members)))
+      return first.place;
+    return nullptr;
+  }
+
+  /// Whether an op runs behind a place of the block: where its group does.
+  bool isBehind(Operation *op, Operation *place) const {
+    Operation *own = block.findAncestorOpInBlock(*op);
+    if (auto group = groupOf.find(own); group != groupOf.end())
+      own = groups[group->second].place;
+    return placeOf.lookup(own) > placeOf.lookup(place);
+  }
+
+  /// Whether an op that is no member reads what the group makes in front of `place`, or makes the
+  /// next value of a variable that the group reads.
+  bool isNeededBefore(const KernelGroup &group, Operation *place, const Members &members) const {
+    auto isBefore = [&](Operation *op) { return !members.contains(op) && !isBehind(op, place); };
+    for (Operation *op : group.ops) {
+      if (llvm::any_of(op->getUsers(), isBefore))
+        return true;
+      for (Value operand : op->getOperands())
+        if (Operation *next = nextOf.lookup(operand);
+            next && isBefore(next) && isBehind(next, group.place))
+          return true;
+    }
+    return false;
+  }
+
+  /// Whether the group reads what no member makes behind `place`, or makes the next value of a
+  /// variable that others still read there.
+  bool needsBehind(const KernelGroup &group, Operation *place, const Members &members) const {
+    auto isMadeBehind = [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      return maker && !members.contains(maker) && maker->getBlock() == &block &&
+             isBehind(maker, place);
+    };
+    auto isReadBehind = [&](Operation *reader) {
+      return !members.contains(reader) && isBehind(reader, place) && !isBehind(reader, group.place);
+    };
+    return llvm::any_of(group.ops, [&](Operation *op) {
+      Value old = oldOf.lookup(op);
+      return llvm::any_of(op->getOperands(), isMadeBehind) ||
+             (old && llvm::any_of(old.getUsers(), isReadBehind));
+    });
+  }
+
+  /// Whether nothing of the block is computed between the two.
+  bool areNeighbours(const KernelGroup &first, const KernelGroup &second) const {
+    for (Operation *op = first.place->getNextNode(); op != second.place; op = op->getNextNode())
+      if (isComputed(*op) && !llvm::is_contained(second.ops, op) &&
+          !llvm::is_contained(first.ops, op) && !isSmall(op))
+        return false;
+    return true;
+  }
+
+  static bool isSmall(Operation *op) {
+    return llvm::all_of(op->getResults(), [](Value result) { return bytesOf(result) <= 64; });
+  }
+
+  /// The bytes that the block makes and that would be held between the group and `place` more or
+  /// less if the group ran there: its operands that nothing else reads behind the earlier of both.
+  uint64_t heldLonger(const KernelGroup &group, Operation *place, const Members &members) const {
+    Operation *early = isBehind(group.place, place) ? place : group.place;
+    llvm::SmallSetVector<Value, 8> ending;
+    for (Operation *op : group.ops)
+      for (Value operand : op->getOperands()) {
+        Value value = skipViews(operand);
+        Operation *maker = value.getDefiningOp();
+        if (maker && maker->getBlock() == &block && isComputed(*maker) &&
+            !members.contains(maker) && llvm::none_of(value.getUsers(), [&](Operation *user) {
+              return !llvm::is_contained(group.ops, user) && isBehind(user, early);
+            }))
+          ending.insert(value);
+      }
+    uint64_t bytes = 0;
+    for (Value value : ending)
+      bytes += bytesOf(value);
+    return bytes;
+  }
+
+  /// What the results of the group take that are not written over a variable.
+  uint64_t bytesMade(const KernelGroup &group) const {
+    uint64_t bytes = 0;
+    for (Operation *root : group.roots)
+      if (!oldOf.contains(root))
+        for (Value result : root->getResults())
+          bytes += bytesOf(result);
+    return bytes;
+  }
+
+  static uint64_t bytesOf(Value value) { return getByteSize(typeOf(value)); }
+
+  Block &block;
+  std::vector<KernelGroup> &groups;
+  MayMerge mayMerge;
+  DenseMap<Operation *, size_t> placeOf; ///< of the ops of the block
+  DenseMap<Operation *, size_t> groupOf;
+  DenseMap<Operation *, Value> oldOf;  ///< by maker of a variable's next value: the one before
+  DenseMap<Value, Operation *> nextOf; ///< the other way round
+};
+} // namespace
+
+std::vector<KernelGroup> gantry::groupIntoKernels(Block &block, MayJoin mayJoin,
+                                                  MayMerge mayMerge) {
+  std::vector<KernelGroup> groups = groupByRoots(block, mayJoin);
+  Merger(block, groups, mayMerge).run();
+  return groups;
 }
 
 bool gantry::belongsInKernel(Value value) {

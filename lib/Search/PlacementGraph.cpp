@@ -117,7 +117,7 @@ private:
     return static_cast<uint32_t>(graph.problem.values.size() - 1);
   }
 
-  /// In the order in which their last ops stand, makers before readers.
+  /// In the order of their places, makers before readers.
   void addTasks(Block &block, bool fuse) {
     auto mayJoin = [&](Operation *op, ArrayRef<Operation *> group) {
       if (!fuse || isEverywhere(op) || isMadeAtLoad(op) || isMadeAtLoad(group.front()))
@@ -131,11 +131,22 @@ private:
       }
       return joins;
     };
-    DenseMap<Operation *, KernelGroup> groupAt; // by last op
+    auto mayMerge = [&](ArrayRef<Operation *> a, ArrayRef<Operation *> b) {
+      if (!fuse || isMadeAtLoad(a.front()) || isMadeAtLoad(b.front()))
+        return false;
+      bool merges = false;
+      for (uint32_t d = 0; d < machine.numDevices(); ++d) {
+        if (mayRun(a.front(), d) != mayRun(b.front(), d))
+          return false;
+        merges |= mayRun(a.front(), d) && machine.targetOf(d).mayMerge(a, b);
+      }
+      return merges;
+    };
+    DenseMap<Operation *, KernelGroup> groupAt; // by place
     llvm::DenseSet<Operation *> grouped;
-    for (KernelGroup &group : groupIntoKernels(block, mayJoin)) {
-      grouped.insert_range(group);
-      groupAt[group.back()] = std::move(group);
+    for (KernelGroup &group : groupIntoKernels(block, mayJoin, mayMerge)) {
+      grouped.insert_range(group.ops);
+      groupAt[group.place] = std::move(group);
     }
     for (Operation &op : block.without_terminator()) {
       if (isMadeAtLoad(&op))
@@ -143,13 +154,17 @@ private:
       if (auto group = groupAt.find(&op); group != groupAt.end() && !isEverywhere(&op))
         addTask(group->second);
       else if (!grouped.contains(&op) && !isEverywhere(&op) && kindOf(&op) != FusionKind::View)
-        addTask({&op});
+        addTask({{&op}, {&op}, &op});
     }
   }
 
-  /// The ops of a group from its root along the operands: an order that comes from structure alone.
-  static KernelGroup byOperands(const KernelGroup &ops) {
-    KernelGroup order{ops.back()};
+  using Ops = SmallVector<Operation *, 4>;
+
+  /// The ops of a group from its roots along the operands, the last root first: an order that comes
+  /// from structure alone.
+  static Ops byOperands(const KernelGroup &group) {
+    const Ops &ops = group.ops;
+    Ops order(llvm::reverse(group.roots));
     for (size_t i = 0; i < order.size(); ++i)
       for (Value operand : order[i]->getOperands())
         if (Operation *maker = operand.getDefiningOp();
@@ -160,7 +175,7 @@ private:
 
   void addTask(const KernelGroup &group) {
     llvm::SetVector<Value> operands;
-    KernelGroup ops = byOperands(group);
+    Ops ops = byOperands(group);
     for (Operation *op : ops)
       op->walk([&](Operation *nested) {
         for (Value operand : nested->getOperands())
@@ -173,13 +188,15 @@ private:
       task.inputs.push_back(numberOf(operand));
       outside += bytesOf(operand.getType());
     }
-    const PlannedOp *planned = plannedOf(group.back(), likeliestDevice(group));
-    for (Value result : group.back()->getResults()) {
-      values[result] =
-          add({bytesOf(result.getType()), noIndex, false, planned ? planned->bytesWith : noIndex,
-               planned && planned->isPart, turningOf(group.back(), bytesOf(result.getType()))});
-      task.outputs.push_back(values[result]);
-      outside += bytesOf(result.getType());
+    for (Operation *root : group.roots) {
+      const PlannedOp *planned = plannedOf(root, likeliestDevice(group));
+      for (Value result : root->getResults()) {
+        values[result] =
+            add({bytesOf(result.getType()), noIndex, false, planned ? planned->bytesWith : noIndex,
+                 planned && planned->isPart, turningOf(root, bytesOf(result.getType()))});
+        task.outputs.push_back(values[result]);
+        outside += bytesOf(result.getType());
+      }
     }
     task.key = 0xcbf29ce484222325;
     for (Operation *op : ops)
@@ -187,7 +204,7 @@ private:
     for (uint32_t d = 0; d < machine.numDevices(); ++d)
       task.seconds.push_back(secondsOn(group, outside, d));
     task.group = groupOf(group);
-    graph.tasks.emplace_back(group.begin(), group.end());
+    graph.tasks.emplace_back(group.ops.begin(), group.ops.end());
     graph.problem.tasks.push_back(std::move(task));
   }
 
@@ -217,15 +234,15 @@ private:
   }
 
   /// The last one: GPUs come behind CPUs, and have less memory.
-  uint32_t likeliestDevice(const KernelGroup &ops) const {
+  uint32_t likeliestDevice(const KernelGroup &group) const {
     uint32_t device = machine.numDevices() - 1;
-    while (device > 0 && !mayRun(ops.back(), device))
+    while (device > 0 && !mayRun(group.roots.back(), device))
       --device;
     return device;
   }
 
   /// Whether the value is made by the ops, or in regions of theirs.
-  static bool isInside(Value value, const KernelGroup &ops) {
+  static bool isInside(Value value, ArrayRef<Operation *> ops) {
     Operation *maker = value.getDefiningOp();
     if (!maker)
       maker = value.getParentRegion()->getParentOp();
@@ -260,17 +277,17 @@ private:
   }
 
   /// A kernel is charged as a whole: what goes from op to op inside does not go through memory.
-  double secondsOn(const KernelGroup &ops, uint64_t outside, uint32_t device) {
-    Operation *root = ops.back();
+  double secondsOn(const KernelGroup &group, uint64_t outside, uint32_t device) {
+    Operation *root = group.roots.back();
     // Runs nowhere, but its value has to be there; before Place the name may be a partial one.
     if (auto copy = dyn_cast<CopyOp>(root))
       return copy.getDevice().getName().matches(machine.nameOf(device)) ? 0 : notAllowed;
-    if (std::optional<double> seconds = plannedSeconds(ops, device))
+    if (std::optional<double> seconds = plannedSeconds(group.ops, device))
       return *seconds;
     double inside = 0;
     Work whole{0, 0,
                root->getNumResults() ? elementOf(root->getResult(0).getType()) : ElementType::f32};
-    for (Operation *op : ops) {
+    for (Operation *op : group.ops) {
       if (!mayRun(op, device))
         return notAllowed;
       for (Region &region : op->getRegions())
@@ -288,7 +305,7 @@ private:
   }
 
   /// What the launches take that end with ops of the kernel, none for what is moved nowhere.
-  std::optional<double> plannedSeconds(const KernelGroup &ops, uint32_t device) const {
+  std::optional<double> plannedSeconds(ArrayRef<Operation *> ops, uint32_t device) const {
     std::optional<double> sum;
     for (Operation *op : ops) {
       if (!mayRun(op, device))
@@ -322,10 +339,10 @@ private:
   }
 
   /// Groups that an op links are one group.
-  uint32_t groupOf(const KernelGroup &ops) {
+  uint32_t groupOf(const KernelGroup &kernel) {
     uint32_t task = static_cast<uint32_t>(graph.problem.tasks.size());
     uint32_t group = noIndex;
-    for (Operation *op : ops)
+    for (Operation *op : kernel.ops)
       if (auto names = op->getAttrOfType<ArrayAttr>(kColocateAttr))
         for (auto name : names.getAsRange<StringAttr>()) {
           uint32_t known = leaderOf(groups.try_emplace(name.getValue(), task).first->second);

@@ -21,7 +21,7 @@ bool Target::hasKernel(Operation *op, DeviceType type) const {
   return kernel && element && kernel.hasKernel(type, element);
 }
 
-SmallVector<int64_t> Target::getArgumentsToOverwrite(KernelOp kernel) const {
+SmallVector<InPlace> Target::getArgumentsToOverwrite(KernelOp kernel) const {
   return argumentsToOverwrite(kernel);
 }
 

@@ -15,7 +15,7 @@ struct TestTarget : Target {
   }
 
   bool mayJoin(Operation *, ArrayRef<Operation *>, TargetAttr) const override { return false; }
-  SmallVector<int64_t> getArgumentsToOverwrite(KernelOp) const override { return {}; }
+  SmallVector<InPlace> getArgumentsToOverwrite(KernelOp) const override { return {}; }
   void buildKernelPipeline(OpPassManager &) const override {}
   void buildCodePipeline(OpPassManager &) const override {}
 

@@ -5,16 +5,24 @@
 
 namespace gantry {
 
-/// Ops of one kernel in the order of the block; the last one's results are the kernel's.
-using KernelGroup = llvm::SmallVector<mlir::Operation *, 4>;
+/// Ops of one kernel.
+struct KernelGroup {
+  llvm::SmallVector<mlir::Operation *, 4> ops;   ///< in the order of the block
+  llvm::SmallVector<mlir::Operation *, 1> roots; ///< whose results are the kernel's, in that order
+  mlir::Operation *place; ///< the op of the group in whose place the kernel can run
+};
 
 /// Whether `op`, all of whose users are in `group`, may be computed there: a target's answer
 /// (gantry/Target/Target.h), and what else forbids it. The group's root comes first.
 using MayJoin =
     llvm::function_ref<bool(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group)>;
 
-/// The kernels of a block (not of regions in it), in the order of their last ops.
-std::vector<KernelGroup> groupIntoKernels(mlir::Block &block, MayJoin mayJoin);
+/// Whether two groups may be one kernel, which then has the results of both.
+using MayMerge =
+    llvm::function_ref<bool(llvm::ArrayRef<mlir::Operation *>, llvm::ArrayRef<mlir::Operation *>)>;
+
+/// The kernels of a block (not of regions in it), in the order of their places.
+std::vector<KernelGroup> groupIntoKernels(mlir::Block &block, MayJoin mayJoin, MayMerge mayMerge);
 
 /// A constant that is cheaper inside the kernels that read it than as an argument.
 bool belongsInKernel(mlir::Value value);

@@ -29,6 +29,16 @@ def FuseGenericsPass : Pass<"gantry-fuse-generics", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect", "::mlir::affine::AffineDialect"];
 }
 
+def MergeGenericsPass : Pass<"gantry-merge-generics", "::mlir::func::FuncOp"> {
+  let summary = "make one op of those that make the results of a kernel";
+  let description = [{
+    Of a kernel with several results: where all its `linalg.generic` ops go through the same elements and
+    each writes one for each, one op makes all results. What one made for another is a scalar in its body.
+    Other kernels are left alone.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def AddDestinationsPass : Pass<"gantry-add-destinations", "::mlir::func::FuncOp"> {
   let summary = "make a kernel write its results to given buffers";
   let description = [{

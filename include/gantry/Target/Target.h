@@ -10,6 +10,7 @@
 //   code      the passes from there to code, and the code itself, as variants in the plan
 #pragma once
 
+#include "gantry/Analysis/InPlace.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Plan/IR/Plan.h"
 #include "gantry/Target/Assembler.h"
@@ -90,6 +91,13 @@ public:
   virtual bool mayJoin(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group,
                        TargetAttr config) const = 0;
 
+  /// Whether the ops of two groups may be computed in one kernel, which has the results of both:
+  /// each group reads the other's results or an operand of it. The roots come first.
+  virtual bool mayMerge(llvm::ArrayRef<mlir::Operation *> first,
+                        llvm::ArrayRef<mlir::Operation *> second) const {
+    return false;
+  }
+
   /// Into how many equal parts the rows of a reduction are cut, which become a kernel of their own;
   /// 1: into none. It is asked of ops with `axes` before kernels are formed; the answer depends on
   /// shapes alone.
@@ -108,9 +116,9 @@ public:
     return false;
   }
 
-  /// The arguments that the result of a kernel may overwrite, as far as can be said before it is
+  /// The arguments that the results of a kernel may overwrite, as far as can be said before it is
   /// lowered: what the ops mean, or less. The kernel passes take back what the code does not keep.
-  virtual llvm::SmallVector<int64_t> getArgumentsToOverwrite(KernelOp kernel) const;
+  virtual llvm::SmallVector<InPlace> getArgumentsToOverwrite(KernelOp kernel) const;
 
   /// Adds the passes from kernels to functions that carry `gantry.work`; they run on a module of
   /// its kernels.

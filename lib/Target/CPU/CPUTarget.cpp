@@ -43,9 +43,13 @@ struct CPUTarget : Target {
     return cpu::mayJoin(op, group);
   }
 
+  bool mayMerge(ArrayRef<Operation *> first, ArrayRef<Operation *> second) const override {
+    return cpu::mayMerge(first, second);
+  }
+
   /// All that gantry-keep-in-place may find.
-  SmallVector<int64_t> getArgumentsToOverwrite(KernelOp kernel) const override {
-    return argumentsLikeResult(kernel);
+  SmallVector<InPlace> getArgumentsToOverwrite(KernelOp kernel) const override {
+    return argumentsLikeResults(kernel);
   }
 
   Attribute getLayoutOfConstant(KernelOp kernel, unsigned argument) const override {

@@ -9,6 +9,7 @@
 // read to its end, maximum and all, before its first element changes. What is written without
 // reading, as by an update, is written behind all reads; no other element is written twice.
 
+#include "gantry/Analysis/InPlace.h"
 #include "gantry/Target/CPU/Passes.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -33,15 +34,15 @@ struct Access {
 /// A kernel and what is asked of it.
 struct Overwriting {
   func::FuncOp kernel;
-  BlockArgument result;
+  BlockArgument result = {}; ///< the one that is asked about
   bool isOneItem;
   SmallVector<Access> reads, writes;
   SmallVector<Access> collected; ///< reads of the result
 
-  Overwriting(func::FuncOp kernel, WorkAttr work, BlockArgument result)
-      : kernel(kernel), result(result), isOneItem(work.getItems() <= 1) {}
+  Overwriting(func::FuncOp kernel, WorkAttr work)
+      : kernel(kernel), isOneItem(work.getItems() <= 1) {}
 
-  bool mayReplace(BlockArgument argument);
+  bool mayReplace(BlockArgument argument, BlockArgument by);
   bool isOver(const Access &before, const Access &after);
   bool isOverInItem(const Access &before, const Access &after);
   bool areAllOverBefore(const Access &access);
@@ -142,7 +143,8 @@ bool Overwriting::areAllOverBefore(const Access &access) {
   });
 }
 
-bool Overwriting::mayReplace(BlockArgument argument) {
+bool Overwriting::mayReplace(BlockArgument argument, BlockArgument by) {
+  result = by;
   reads.clear(), writes.clear(), collected.clear();
   if (argument.getType() != result.getType())
     return false;
@@ -170,13 +172,13 @@ bool Overwriting::mayReplace(BlockArgument argument) {
   });
 }
 
-/// The buffer of the one result: the last one, but for scratch memory.
-static BlockArgument resultOf(func::FuncOp kernel, WorkAttr work) {
+/// The buffer of a result: the last ones, but for scratch memory.
+static BlockArgument resultOf(func::FuncOp kernel, WorkAttr work, int64_t fromLast) {
   SmallVector<BlockArgument> buffers;
   for (BlockArgument argument : kernel.getArguments())
     if (isa<MemRefType>(argument.getType()))
       buffers.push_back(argument);
-  return buffers[buffers.size() - (work.getScratch() ? 2 : 1)];
+  return buffers[buffers.size() - (work.getScratch() ? 2 : 1) - fromLast];
 }
 
 namespace {
@@ -186,13 +188,13 @@ struct CheckInPlaceSafety : gantry::impl::CheckInPlaceSafetyPassBase<CheckInPlac
     WorkAttr work = WorkAttr::of(kernel);
     if (kernel.isExternal() || !work.getInPlace())
       return;
-    BlockArgument result = resultOf(kernel, work);
-    SmallVector<int64_t> kept;
-    Overwriting overwriting(kernel, work, result);
-    for (int64_t argument : work.getInPlace().asArrayRef())
-      if (overwriting.mayReplace(kernel.getArgument(argument)))
-        kept.push_back(argument);
-    kernel->setAttr(kWorkAttr, work.withInPlace(kept));
+    SmallVector<InPlace> kept;
+    Overwriting overwriting(kernel, work);
+    for (const InPlace &place : inPlacesOf(work))
+      if (overwriting.mayReplace(kernel.getArgument(place.argument),
+                                 resultOf(kernel, work, place.fromLast)))
+        kept.push_back(place);
+    kernel->setAttr(kWorkAttr, withInPlaces(work, kept));
   }
 };
 } // namespace

@@ -6,11 +6,15 @@
 #include "Products/TiledAttention.h"
 #include "RowChains.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
+#include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/AttentionPolicy.h"
 #include "gantry/Target/FusionPolicy.h"
 
 using namespace mlir;
 using namespace gantry;
+
+/// Of several groups in one kernel: their values are to fit into registers.
+static constexpr size_t kMostOps = 32;
 
 static bool suits(MatmulOp second, const AttentionSizes &sizes) {
   return cast<RankedTensorType>(second.getResult().getType()).getElementType().isF32() &&
@@ -27,4 +31,23 @@ bool gantry::cpu::mayJoin(Operation *op, ArrayRef<Operation *> group) {
   if (RowChain chain = findRowChain(group.front()); !chain.empty())
     return llvm::is_contained(chain, op);
   return fitsElementwiseGroup(op, group);
+}
+
+/// Whether the op becomes one loop over the elements of its result; a normalisation by known
+/// statistics makes numbers of channels first.
+static bool isOneLoop(Operation *op) {
+  return op->getNumResults() == 1 && !isa<BatchNormOp>(op) &&
+         cast<KernelOpInterface>(op).getFusionKind() == FusionKind::Elementwise;
+}
+
+bool gantry::cpu::mayMerge(ArrayRef<Operation *> first, ArrayRef<Operation *> second) {
+  SmallVector<Operation *> all(first);
+  llvm::append_range(all, second);
+  return llvm::all_of(all, isOneLoop) && all.size() <= kMostOps &&
+         llvm::all_of(all, [&](Operation *op) {
+           return shapeOf(op->getResult(0)) == shapeOf(first.front()->getResult(0)) &&
+                  llvm::all_of(op->getUses(), [&](OpOperand &use) {
+                    return !llvm::is_contained(all, use.getOwner()) || isElementwiseUse(use);
+                  });
+         });
 }

@@ -9,4 +9,8 @@ namespace gantry::cpu {
 /// first one in it.
 bool mayJoin(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group);
 
+/// Whether two groups may be one kernel with the results of both: all is computed element by
+/// element, in one loop. Their roots come first.
+bool mayMerge(llvm::ArrayRef<mlir::Operation *> first, llvm::ArrayRef<mlir::Operation *> second);
+
 } // namespace gantry::cpu

@@ -21,6 +21,8 @@ void gantry::buildCPUKernelPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createFuseGenericsPass());
   pm.addPass(createCanonicalizePass());
   addPasses(pm, "cse");
+  // And one for all results of a kernel that go through the same elements.
+  pm.addNestedPass<func::FuncOp>(createMergeGenericsPass());
 
   // Products: panels, tiles and items of their own.
   pm.addPass(createEmitGEMMPass());

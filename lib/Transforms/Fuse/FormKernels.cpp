@@ -148,17 +148,22 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
                return target->mayJoin(op, group, targets->configOf(target->getName()));
              });
     };
-    return groupIntoKernels(block, mayJoin);
+    auto mayMerge = [&](ArrayRef<Operation *> a, ArrayRef<Operation *> b) {
+      return fuse && a.front()->getAttr(kDeviceAttr) == b.front()->getAttr(kDeviceAttr) &&
+             llvm::all_of(targets->targetsOf(a.front()),
+                          [&](const Target *target) { return target->mayMerge(a, b); });
+    };
+    return groupIntoKernels(block, mayJoin, mayMerge);
   }
 
-  void noteNumbers(const KernelGroup &ops) {
-    llvm::SetVector<Value> numbers = ScalarParameters::find(ops);
+  void noteNumbers(const KernelGroup &group) {
+    llvm::SetVector<Value> numbers = ScalarParameters::find(group.ops);
     if (numbers.empty())
       return;
-    llvm::SetVector<Value> operands = operandsOf(ops);
+    llvm::SetVector<Value> operands = operandsOf(group);
     operands.insert_range(numbers);
-    scalarParameters.add(ops.back(), numbers.getArrayRef(),
-                         textOf(*makeBody(ops, operands.getArrayRef())));
+    scalarParameters.add(group.ops.back(), numbers.getArrayRef(),
+                         textOf(*makeBody(group, operands.getArrayRef())));
   }
 
   void form(const std::vector<KernelGroup> &groups) {
@@ -170,13 +175,13 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
   }
 
   /// What a kernel of these ops has as arguments.
-  llvm::SetVector<Value> operandsOf(const KernelGroup &ops) const {
+  llvm::SetVector<Value> operandsOf(const KernelGroup &group) const {
     llvm::SetVector<Value> operands;
-    llvm::SmallPtrSet<Operation *, 8> inside(ops.begin(), ops.end());
-    for (Operation *op : ops)
+    llvm::SmallPtrSet<Operation *, 8> inside(group.ops.begin(), group.ops.end());
+    for (Operation *op : group.ops)
       for (Value operand : op->getOperands())
         if (!inside.contains(operand.getDefiningOp()) &&
-            (!belongsInKernel(operand) || scalarParameters.has(ops.back(), operand)))
+            (!belongsInKernel(operand) || scalarParameters.has(group.ops.back(), operand)))
           operands.insert(operand);
     return operands;
   }
@@ -189,41 +194,51 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return {constant.getValueAttr(), user->getAttr(kDeviceAttr)};
   }
 
-  void noteWishes(const KernelGroup &ops) {
-    llvm::SetVector<Value> operands = operandsOf(ops);
+  void noteWishes(const KernelGroup &group) {
+    llvm::SetVector<Value> operands = operandsOf(group);
     auto isShared = [](Value operand) {
       ConstantOp constant = findConstant(operand);
       return constant && !constant->hasOneUse();
     };
     if (llvm::none_of(operands, isShared))
       return;
-    OwningOpRef<KernelOp> body = makeBody(ops, operands.getArrayRef());
+    OwningOpRef<KernelOp> body = makeBody(group, operands.getArrayRef());
     for (auto [i, operand] : llvm::enumerate(operands))
       if (isShared(operand))
-        if (Attribute layout = agreedLayout(*body, i, targets->targetsOf(ops.back())))
-          wanted.try_emplace(keyOf(findConstant(operand), ops.back()), layout);
+        if (Attribute layout = agreedLayout(*body, i, targets->targetsOf(group.place)))
+          wanted.try_emplace(keyOf(findConstant(operand), group.place), layout);
   }
 
-  void outline(const KernelGroup &ops) {
-    Operation *root = ops.back();
-    OpBuilder builder(root);
-    llvm::SetVector<Value> operands = operandsOf(ops);
+  /// A kernel has the name of the last op whose results it has.
+  void outline(const KernelGroup &group) {
+    Operation *root = group.roots.back();
+    OpBuilder builder(group.place);
+    llvm::SetVector<Value> operands = operandsOf(group);
     SmallVector<Attribute> kernels =
-        getKernels(ops, operands.getArrayRef(), targets->targetsOf(root));
+        getKernels(group, operands.getArrayRef(), targets->targetsOf(root));
+    SmallVector<Value> results = resultsOf(group);
     auto launch =
-        LaunchOp::create(builder, root->getLoc(), root->getResultTypes(),
+        LaunchOp::create(builder, root->getLoc(), TypeRange(ValueRange(results)),
                          cast<SymbolRefAttr>(kernels.front()), operands.getArrayRef(),
-                         builder.getArrayAttr(ArrayRef(kernels).drop_front()), describe(ops));
+                         builder.getArrayAttr(ArrayRef(kernels).drop_front()), describe(group.ops));
     launch->setAttr(kDeviceAttr, root->getAttr(kDeviceAttr));
-    SmallVector<Attribute> forms(llvm::map_range(ops, formOf));
+    SmallVector<Attribute> forms(llvm::map_range(group.ops, formOf));
     launch->setAttr(kFormsAttr, builder.getArrayAttr(forms));
     if (Attribute name = root->getAttr(kNameAttr))
       launch->setAttr(kNameAttr, name);
-    if (ops.size() == 1)
+    if (group.ops.size() == 1)
       noteMove(root, launch);
-    root->replaceAllUsesWith(launch);
-    for (Operation *op : llvm::reverse(ops))
+    for (auto [from, to] : llvm::zip(results, launch->getResults()))
+      from.replaceAllUsesWith(to);
+    for (Operation *op : llvm::reverse(group.ops))
       op->erase();
+  }
+
+  static SmallVector<Value> resultsOf(const KernelGroup &group) {
+    SmallVector<Value> results;
+    for (Operation *root : group.roots)
+      llvm::append_range(results, root->getResults());
+    return results;
   }
 
   /// For IR that was placed by hand.
@@ -269,14 +284,14 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     return text;
   }
 
-  /// What computes `ops` from `operands`, for each target: kernels made before or new ones.
-  SmallVector<Attribute> getKernels(ArrayRef<Operation *> ops, ArrayRef<Value> operands,
+  /// What computes a group from `operands`, for each target: kernels made before or new ones.
+  SmallVector<Attribute> getKernels(const KernelGroup &group, ArrayRef<Value> operands,
                                     Targets targets) {
-    OwningOpRef<KernelOp> body = makeBody(ops, operands);
-    chooseLayouts(*body, operands, ops.back());
+    OwningOpRef<KernelOp> body = makeBody(group, operands);
+    chooseLayouts(*body, operands, group.place);
     Known &entry = known[textOf(*body)];
     if (entry.name.empty())
-      entry.name = makeName(ops);
+      entry.name = makeName(group.ops);
     SmallVector<Attribute> symbols;
     for (const Target *target : targets) {
       ModuleOp module = moduleOf(target);
@@ -347,20 +362,20 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     auto kernel = cast<KernelOp>(body->clone());
     kernel.setSymName(name);
     module.getBody()->push_back(kernel);
-    if (SmallVector<int64_t> inPlace = target->getArgumentsToOverwrite(kernel); !inPlace.empty())
-      kernel->setAttr(kWorkAttr, WorkAttr::of(kernel).withInPlace(inPlace));
+    if (SmallVector<InPlace> inPlace = target->getArgumentsToOverwrite(kernel); !inPlace.empty())
+      kernel->setAttr(kWorkAttr, withInPlaces(WorkAttr::of(kernel), inPlace));
   }
 
-  OwningOpRef<KernelOp> makeBody(ArrayRef<Operation *> ops, ArrayRef<Value> operands) {
+  OwningOpRef<KernelOp> makeBody(const KernelGroup &group, ArrayRef<Value> operands) {
     OpBuilder builder(&getContext());
     Location unknown = builder.getUnknownLoc();
-    auto kernel = KernelOp::create(builder, ops.back()->getLoc(), "");
+    auto kernel = KernelOp::create(builder, group.roots.back()->getLoc(), "");
     Block *body = builder.createBlock(&kernel.getBody());
     IRMapping mapping;
     for (Value operand : operands)
       mapping.map(operand, body->addArgument(operand.getType(), unknown));
     builder.setInsertionPointToEnd(body);
-    for (Operation *op : ops) {
+    for (Operation *op : group.ops) {
       for (Value operand : op->getOperands())
         if (belongsInKernel(operand) && !mapping.contains(operand)) {
           Operation *number = builder.clone(*operand.getDefiningOp());
@@ -370,7 +385,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
       builder.clone(*op, mapping)->setDiscardableAttrs(builder.getDictionaryAttr({}));
     }
     SmallVector<Value> results;
-    for (Value result : ops.back()->getResults())
+    for (Value result : resultsOf(group))
       results.push_back(mapping.lookup(result));
     YieldOp::create(builder, unknown, results);
     return kernel;

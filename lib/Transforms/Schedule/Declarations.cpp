@@ -1,5 +1,6 @@
 #include "Declarations.h"
 
+#include "gantry/Analysis/InPlace.h"
 #include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Plan/AllReducePart.h"
 #include "gantry/Target/TargetMap.h"
@@ -220,11 +221,11 @@ WorkAttr Declarations::workOf(LaunchOp launch) const {
     if (!other)
       return {};
     WorkAttr more = WorkAttr::of(other);
-    SmallVector<int64_t> inPlace;
-    if (work.getInPlace())
-      llvm::copy_if(work.getInPlace().asArrayRef(), std::back_inserter(inPlace),
-                    [&](int64_t argument) { return more.mayTakePlaceOf(argument); });
-    work = work.withScratch(std::max(work.getScratch(), more.getScratch())).withInPlace(inPlace);
+    SmallVector<InPlace> inPlace = inPlacesOf(work);
+    llvm::erase_if(inPlace, [others = inPlacesOf(more)](const InPlace &place) {
+      return !llvm::is_contained(others, place);
+    });
+    work = withInPlaces(work.withScratch(std::max(work.getScratch(), more.getScratch())), inPlace);
   }
   return work;
 }

@@ -98,7 +98,7 @@ private:
   mlir::LogicalResult lowerCheck(AssertIndicesOp op);
   llvm::FailureOr<llvm::SmallVector<mlir::Value>> readBuffers(LaunchOp launch, unsigned device);
   mlir::LogicalResult lowerLaunch(LaunchOp launch);
-  /// A result without a place of its own is computed in that of an operand that ends here.
+  /// Results without a place of their own are computed in those of operands that end here.
   void takePlace(LaunchOp launch, WorkAttr work);
   /// A device's part of what a library does for several: a launch of a kernel that only the library
   /// has, without any scratch memory of the plan's.

@@ -110,12 +110,17 @@ LogicalResult FunctionLowering::lowerLaunch(LaunchOp launch) {
 }
 
 void FunctionLowering::takePlace(LaunchOp launch, WorkAttr work) {
-  Value ended = inPlace ? valueToOverwrite(launch, work) : Value();
-  Value place = ended ? buffers.lookup(ended) : Value();
-  Value result = place ? launch->getResult(0) : Value();
-  if (result && place.getDefiningOp<plan::ir::BufferDeclOp>() && !buffers.contains(result) &&
-      !onlyCarriedBy(result))
-    buffers[result] = place;
+  llvm::SmallDenseSet<Value> taken;
+  for (OpResult result : launch->getResults()) {
+    if (!inPlace || buffers.contains(result) || onlyCarriedBy(result))
+      continue;
+    for (Value ended : endingValues(result, work))
+      if (Value place = buffers.lookup(ended);
+          place && place.getDefiningOp<plan::ir::BufferDeclOp>() && taken.insert(place).second) {
+        buffers[result] = place;
+        break;
+      }
+  }
 }
 
 LogicalResult FunctionLowering::lowerAllReduce(AllReduceOp part) {

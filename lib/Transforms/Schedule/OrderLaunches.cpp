@@ -138,8 +138,9 @@ void Steps::describe() {
     if (auto launch = dyn_cast<LaunchOp>(op)) {
       WorkAttr work = declarations.workOf(launch);
       step.scratch = work ? llvm::alignTo(work.getScratch(), kAlignment) : 0;
-      for (Value value : valuesToOverwrite(launch, work))
-        step.mayReplace.push_back(values.lookup(value));
+      if (launch->getNumResults() == 1)
+        for (Value value : valuesToOverwrite(launch->getOpResult(0), work))
+          step.mayReplace.push_back(values.lookup(value));
     }
     queues::Task &task = tasks.emplace_back(taskOf(op));
     task.after = step.after;

@@ -1,6 +1,7 @@
 #include "Overwrite.h"
 
 #include "gantry/Analysis/Flow.h"
+#include "gantry/Analysis/InPlace.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
 using namespace mlir;
@@ -28,33 +29,32 @@ static bool isReadAfter(LaunchOp last, Value value) {
   });
 }
 
-/// Whether the kernel may write over every operand that is `value`.
-static bool mayOverwriteAll(LaunchOp launch, WorkAttr work, Value value) {
-  return llvm::all_of(launch->getOpOperands(), [&](OpOperand &operand) {
-    return skipViews(operand.get()) != value || work.mayTakePlaceOf(operand.getOperandNumber());
-  });
+/// Whether the kernel may write a result over every operand that is `value`.
+static bool mayOverwriteAll(OpResult result, WorkAttr work, Value value) {
+  return mayOverwrite(result, work, [&](Value operand) { return skipViews(operand) == value; });
 }
 
-SmallVector<Value> gantry::schedule::valuesToOverwrite(LaunchOp launch, WorkAttr work) {
+SmallVector<Value> gantry::schedule::valuesToOverwrite(OpResult result, WorkAttr work) {
   SmallVector<Value> values;
-  if (!work || !work.getInPlace() || launch->getNumResults() != 1)
-    return values;
-  for (int64_t argument : work.getInPlace().asArrayRef()) {
-    Value value = skipViews(launch->getOperand(argument));
+  auto launch = cast<LaunchOp>(result.getOwner());
+  for (const InPlace &place : inPlacesOf(work)) {
+    if (place.fromLast + result.getResultNumber() + 1 != launch->getNumResults())
+      continue;
+    Value value = skipViews(launch->getOperand(place.argument));
     Operation *maker = value.getDefiningOp();
     // Made here, and only for here: a loop around would need it again.
     if (isa_and_present<LaunchOp, CopyOp>(maker) && maker->getBlock() == launch->getBlock() &&
-        mayOverwriteAll(launch, work, value) && isReadByQueue(value, launch->getAttr(kDeviceAttr)))
+        mayOverwriteAll(result, work, value) && isReadByQueue(value, launch->getAttr(kDeviceAttr)))
       values.push_back(value);
   }
   return values;
 }
 
-Value gantry::schedule::valueToOverwrite(LaunchOp launch, WorkAttr work) {
-  for (Value value : valuesToOverwrite(launch, work))
-    if (!isReadAfter(launch, value))
-      return value;
-  return {};
+SmallVector<Value> gantry::schedule::endingValues(OpResult result, WorkAttr work) {
+  SmallVector<Value> values = valuesToOverwrite(result, work);
+  llvm::erase_if(
+      values, [&](Value value) { return isReadAfter(cast<LaunchOp>(result.getOwner()), value); });
+  return values;
 }
 
 /// Whether the maker may write its result over every operand that is the argument: byte by byte, or
@@ -68,9 +68,7 @@ static bool mayReplace(OpResult made, BlockArgument argument, const Declarations
     });
   auto launch = dyn_cast<LaunchOp>(maker);
   WorkAttr work = launch ? state.workOf(launch) : WorkAttr();
-  return work && llvm::all_of(launch->getOpOperands(), [&](OpOperand &operand) {
-           return operand.get() != argument || work.mayTakePlaceOf(operand.getOperandNumber());
-         });
+  return work && mayOverwrite(made, work, [&](Value operand) { return operand == argument; });
 }
 
 static Operation *readerBehind(Value value, BlockArgument argument, OpResult made,

@@ -159,3 +159,16 @@ func.func @collects_rows(%x: memref<4x8xf32>, %y: memref<4x8xf32>, %begin: index
   }
   return
 }
+
+// Each of two results in the place of its own argument; the first one is read when the second has been written.
+// CHECK-LABEL: @two(
+// CHECK-SAME: gantry.work = #gantry.work<in_place = [-2, 0, 1, -1, 1]>
+func.func @two(%a: memref<8xf32>, %b: memref<8xf32>, %x: memref<8xf32>, %y: memref<8xf32>, %i: index, %j: index) attributes {gantry.work = #gantry.work<in_place = [-2, 0, 1, -1, 0, 1]>} {
+  %0 = memref.load %b[%i] : memref<8xf32>
+  %1 = memref.load %a[%i] : memref<8xf32>
+  memref.store %1, %y[%i] : memref<8xf32>
+  %2 = memref.load %a[%i] : memref<8xf32>
+  memref.store %2, %x[%i] : memref<8xf32>
+  memref.store %0, %y[%j] : memref<8xf32>
+  return
+}

@@ -37,14 +37,14 @@
 module attributes {gantry.topology = #gantry.topology<[#cpu, #gpu0, #gpu1], {
     physical = [{driver = "host", name = "/physical_device:CPU:0"}, {driver = "cuda", name = "/physical_device:GPU:0"}, {driver = "sim", name = "/physical_device:GPU:1"}],
     logical = [{physical = 0}, {physical = 1}, {physical = 2}]}>} {
-  func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
     %0 = gantry.relu %x {gantry.device = #cpu} : (tensor<4xf32>) -> tensor<4xf32>
     %1 = gantry.exp %0 {gantry.device = #cpu} : (tensor<4xf32>) -> tensor<4xf32>
     %2 = gantry.relu %x {gantry.device = #gpu0} : (tensor<4xf32>) -> tensor<4xf32>
     %3 = gantry.exp %2 {gantry.device = #gpu0} : (tensor<4xf32>) -> tensor<4xf32>
     %4 = gantry.relu %x {gantry.device = #gpu1} : (tensor<4xf32>) -> tensor<4xf32>
     %5 = gantry.exp %4 {gantry.device = #gpu1} : (tensor<4xf32>) -> tensor<4xf32>
-    %6 = gantry.relu %1 {gantry.device = #cpu} : (tensor<4xf32>) -> tensor<4xf32>
+    %6 = gantry.relu %y {gantry.device = #cpu} : (tensor<4xf32>) -> tensor<4xf32>
     return %3, %5, %6, %1 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }
 }
