@@ -5,8 +5,8 @@
 // RUN: gantry run %s --function both --fill ramp --repeat 3 --save-state %t.npz
 // RUN: gantry run %s --function values --load-state %t.npz | FileCheck %s
 
-// PLAN: plan.launch @update_add_0(%[[W:.*]], %[[X:.*]]) -> (%[[W]])
-// PLAN: plan.launch @update_add_0(%[[V:.*]], %[[X]]) -> (%{{.*}})
+// PLAN: plan.launch @update_add_0(%[[W:.*]], %{{.*}}) -> (%[[W]])
+// PLAN: plan.launch @update_add_0(%[[V:.*]], %{{.*}}) -> (%{{.*}})
 // CODE: define {{.*}}@update_add_0(ptr readonly {{[^%]*}}%[[OLD:[0-9]+]], ptr noalias readonly {{[^%]*}}%{{[0-9]+}}, ptr align{{[^%]*}}%[[NEW:[0-9]+]], i64
 // CODE: icmp eq ptr %[[OLD]], %[[NEW]]
 // CHECK: output0
@@ -16,10 +16,10 @@
 module {
   gantry.variable @w = dense<0.5> : tensor<64xf32>
   gantry.variable @v = dense<1.5> : tensor<64xf32>
-  func.func @both(%x: tensor<64xf32>) -> tensor<64xf32> {
+  func.func @both(%x: tensor<64xf32>, %y: tensor<64xf32>) -> tensor<64xf32> {
     gantry.assign_add @w, %x : tensor<64xf32>
     %old = gantry.read @v : tensor<64xf32>
-    gantry.assign_add @v, %x : tensor<64xf32>
+    gantry.assign_add @v, %y : tensor<64xf32>
     return %old : tensor<64xf32>
   }
   func.func @values() -> (tensor<4xf32>, tensor<4xf32>) {

@@ -13,8 +13,9 @@
 using namespace mlir;
 using namespace gantry;
 
-/// Of several groups in one kernel: their values are to fit into registers.
-static constexpr size_t kMostOps = 32;
+/// Of several groups in one kernel: their values are to fit into registers, and memory is good at
+/// so many rows at a time.
+static constexpr size_t kMostOps = 32, kMostRows = 16;
 
 static bool suits(MatmulOp second, const AttentionSizes &sizes) {
   return cast<RankedTensorType>(second.getResult().getType()).getElementType().isF32() &&
@@ -40,12 +41,29 @@ static bool isOneLoop(Operation *op) {
          cast<KernelOpInterface>(op).getFusionKind() == FusionKind::Elementwise;
 }
 
+/// The tensors of that shape that are read from outside or written.
+static size_t countRows(ArrayRef<Operation *> ops, ArrayRef<int64_t> shape) {
+  llvm::SmallDenseSet<Value> rows;
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands())
+      if (!llvm::is_contained(ops, operand.getDefiningOp()) && shapeOf(operand) == shape)
+        rows.insert(operand);
+    if (llvm::any_of(op->getUsers(),
+                     [&](Operation *user) { return !llvm::is_contained(ops, user); }))
+      rows.insert(op->getResult(0));
+  }
+  return rows.size();
+}
+
 bool gantry::cpu::mayMerge(ArrayRef<Operation *> first, ArrayRef<Operation *> second) {
   SmallVector<Operation *> all(first);
   llvm::append_range(all, second);
-  return llvm::all_of(all, isOneLoop) && all.size() <= kMostOps &&
+  if (!llvm::all_of(all, isOneLoop))
+    return false;
+  ArrayRef<int64_t> shape = shapeOf(first.front()->getResult(0));
+  return all.size() <= kMostOps && countRows(all, shape) <= kMostRows &&
          llvm::all_of(all, [&](Operation *op) {
-           return shapeOf(op->getResult(0)) == shapeOf(first.front()->getResult(0)) &&
+           return shapeOf(op->getResult(0)) == shape &&
                   llvm::all_of(op->getUses(), [&](OpOperand &use) {
                     return !llvm::is_contained(all, use.getOwner()) || isElementwiseUse(use);
                   });
