@@ -444,15 +444,16 @@ def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
   let summary = "group ops into kernels";
   let description = [{
     Ops whose values are used by one group only, on the same device, join it where the target of the
-    device lets them. Each group becomes a `gantry.kernel` in the target's module of kernels, which
+    device lets them. Groups that read the same, or one what the other makes, become one with the results of
+    both where the target lets them and both can run at one place. Each group becomes a `gantry.kernel` in the target's module of kernels, which
     carries `gantry.target`, and a `gantry.launch` in its place; equal groups share a kernel. Views
     and constants stay outside, but for constants of one element, which are cloned in. Where four
     kernels or more differ in such numbers alone, these are arguments of one kernel.
 
-    Kernels say in `gantry.work` which arguments their result may overwrite. Where `gantry.targets` names more drivers,
+    Kernels say in `gantry.work` which arguments their results may overwrite. Where `gantry.targets` names more drivers,
     groups are made that the targets of those let share a kernel, too, and each has its own.
 
-    Launches stand where the last op of their group stood.
+    Launches stand where an op of their group stood, the last one as a rule.
   }];
   let options = [
     Option<"fuse", "fuse", "bool", "true", "join ops; without it each op is a kernel">,

@@ -162,3 +162,45 @@ func.func @loop(%m: tensor<4xf32>, %w: tensor<4xf32>, %c: tensor<i1>) -> (tensor
   }
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// What is made early would be held for long: both stay apart.
+// CHECK-LABEL: func.func @held(
+// CHECK-NEXT: gantry.launch @kernels_cpu::@exp_0(
+// CHECK-NEXT: gantry.launch @kernels_cpu::@matmul_0(
+// CHECK-NEXT: gantry.launch @kernels_cpu::@neg_0(
+func.func @held(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %0 = gantry.exp %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = gantry.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = gantry.neg %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1, %2 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// Unless what it is made of would be held as long.
+// CHECK-LABEL: func.func @freed(
+// CHECK-NEXT: %[[M:.*]] = gantry.launch @kernels_cpu::@matmul_0(%arg0)
+// CHECK-NEXT: %[[R:.*]]:2 = gantry.launch @kernels_cpu::@exp_neg_0(%[[M]])
+// CHECK-NEXT: gantry.launch @kernels_cpu::@matmul_0(%[[R]]#0)
+func.func @freed(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %m = gantry.matmul %x, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %0 = gantry.exp %m : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = gantry.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = gantry.neg %m : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1, %2 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// Of more than 16 tensors that a kernel would read or write.
+// CHECK-LABEL: func.func @many(
+// CHECK-NEXT: gantry.launch @kernels_cpu::@add_n_0(
+// CHECK-NEXT: gantry.launch @kernels_cpu::@add_n_1(
+func.func @many(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>, %d: tensor<4xf32>, %e: tensor<4xf32>, %f: tensor<4xf32>, %g: tensor<4xf32>, %h: tensor<4xf32>,
+    %i: tensor<4xf32>, %j: tensor<4xf32>, %k: tensor<4xf32>, %l: tensor<4xf32>, %m: tensor<4xf32>, %n: tensor<4xf32>, %o: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = gantry.add_n %a, %b, %c, %d, %e, %f, %g, %h : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = gantry.add_n %h, %i, %j, %k, %l, %m, %n, %o, %0 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

@@ -194,7 +194,7 @@ def CheckInPlaceSafetyPass : Pass<"gantry-keep-in-place", "::mlir::func::FuncOp"
   let summary = "take back which arguments a kernel's result may overwrite";
   let description = [{
     Precondition: loops over buffers. `gantry.work` lists, by what the ops mean, the arguments whose
-    place the result may take; those stay of which each element is read right before the one at its
+    place each result may take; those stay of which each element is read right before the one at its
     place is written, and never later; and what is written without reading, as by an update, is
     written behind all of that. Nothing is added.
   }];

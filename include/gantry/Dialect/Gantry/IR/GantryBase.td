@@ -136,8 +136,10 @@ def Gantry_WorkAttr : Gantry_Attr<"Work", "work"> {
     `items` work items, known when the target has cut the kernel, at least `grain` of them to a
     thread; `scratch` bytes of memory of its own. `in_place` lists the arguments whose place the result may
     take: when both are one buffer, no element is written before the kernel has read it for the last
-    time. Fuse says so by what the ops mean, the target keeps what its code does. `serial`: the
-    items run one after the other; for the passes of a target among themselves.
+    time. Of several results each is a negative number, -1 the last one, in front of the arguments whose
+    place it may take: `in_place = [-2, 0, -1, 1]`. Fuse says so by what the ops mean, the target keeps
+    what its code does. `serial`: the items run one after the other; for the passes of a target among
+    themselves.
 
     Stands as `gantry.work` on kernels and on the functions they become.
 
