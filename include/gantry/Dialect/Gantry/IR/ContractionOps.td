@@ -71,7 +71,8 @@ def Gantry_ConvTransposeOp : Gantry_ContractionOp<"conv_transpose", "Conv2DBackp
   let summary = "convolve transposed: spread each pixel over a window";
   let description = [{
     Input [n, c, spatial...], filter [c, o / groups, window...], result [n, o, spatial...]; a spatial
-    size is stride (in - 1) + dilation (window - 1) + 1 - low - high + output_pads.
+    size is stride (in - 1) + dilation (window - 1) + 1 - low - high + output_pads. Passes also make
+    it of images [n, spatial..., c] with a packed filter [o / panel, window..., c, panel].
 
     Example: `%y = gantry.conv_transpose %x, %w {strides = array<i64: 2>, pads_low = array<i64: 0>, pads_high = array<i64: 0>, dilations = array<i64: 1>, output_pads = array<i64: 0>, groups = 1 : i64} : (tensor<1x3x4xf32>, tensor<3x2x3xf32>) -> tensor<1x2x9xf32>`
   }];
