@@ -1,5 +1,7 @@
 #include "gantry/Analysis/InPlace.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace gantry;
 
@@ -72,12 +74,32 @@ SmallVector<InPlace> gantry::argumentsToOverwrite(KernelOp kernel) {
   return places;
 }
 
+/// The values of the body that `result` is made of, those first that fewest ops are between.
+static llvm::SetVector<Value> madeOf(Value result) {
+  llvm::SetVector<Value> values;
+  values.insert(result);
+  for (size_t i = 0; i < values.size(); ++i)
+    if (Operation *maker = values[i].getDefiningOp())
+      values.insert_range(maker->getOperands());
+  return values;
+}
+
 SmallVector<InPlace> gantry::argumentsLikeResults(KernelOp kernel) {
   SmallVector<InPlace> places;
   OperandRange results = kernel.getBody().front().getTerminator()->getOperands();
-  for (auto [i, result] : llvm::enumerate(results))
-    for (BlockArgument argument : kernel.getBody().getArguments())
+  for (auto [i, result] : llvm::enumerate(results)) {
+    SmallVector<Value> arguments(kernel.getBody().getArguments());
+    // Of several states each keeps its array.
+    if (results.size() > 1) {
+      llvm::SetVector<Value> values = madeOf(result);
+      llvm::stable_sort(arguments, [&](Value a, Value b) {
+        return llvm::find(values, a) < llvm::find(values, b);
+      });
+    }
+    for (Value argument : arguments)
       if (argument.getType() == result.getType())
-        places.push_back({argument.getArgNumber(), int64_t(results.size() - 1 - i)});
+        places.push_back(
+            {cast<BlockArgument>(argument).getArgNumber(), int64_t(results.size() - 1 - i)});
+  }
   return places;
 }

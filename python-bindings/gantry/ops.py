@@ -264,7 +264,8 @@ def conv_transpose(input, filter, strides, pads_low, pads_high, dilations, outpu
     """Convolve transposed: spread each pixel over a window.
 
     Input [n, c, spatial...], filter [c, o / groups, window...], result [n, o, spatial...]; a spatial size is
-    stride (in - 1) + dilation (window - 1) + 1 - low - high + output_pads.
+    stride (in - 1) + dilation (window - 1) + 1 - low - high + output_pads. Passes also make it of images [n,
+    spatial..., c] with a packed filter [o / panel, window..., c, panel].
     """
     return _apply("conv_transpose", (input, filter), (("strides", 4, strides), ("pads_low", 4, pads_low),
                   ("pads_high", 4, pads_high), ("dilations", 4, dilations), ("output_pads", 4, output_pads),

@@ -24,7 +24,8 @@ bool mayOverwrite(mlir::OpResult result, WorkAttr work,
 /// know. None of a kernel with several results.
 llvm::SmallVector<InPlace> argumentsToOverwrite(KernelOp kernel);
 
-/// The arguments of the type of each result: for a target that proves on its code what
+/// The arguments of the type of each result, of several results those first that it is made of by
+/// fewest ops: for a target that proves on its code what
 /// may be overwritten, whatever the ops mean.
 llvm::SmallVector<InPlace> argumentsLikeResults(KernelOp kernel);
 

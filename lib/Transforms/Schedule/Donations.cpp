@@ -1,6 +1,7 @@
 #include "Donations.h"
 
 #include "Overwrite.h"
+#include "gantry/Analysis/InPlace.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
@@ -22,7 +23,7 @@ public:
         consider(given, i);
     // What is computed from the argument itself: of several states each keeps its array.
     llvm::stable_sort(given.fits, [&](unsigned a, unsigned b) {
-      return isMadeFrom(outputs[a].value, argument) > isMadeFrom(outputs[b].value, argument);
+      return choiceOf(outputs[a].value, argument) < choiceOf(outputs[b].value, argument);
     });
     arguments.push_back(std::move(given));
     llvm::SmallDenseSet<unsigned> seen;
@@ -92,9 +93,22 @@ private:
                 : "'" + reader->getName().getStringRef().str() + "' reads";
   }
 
-  static bool isMadeFrom(Value value, Value argument) {
+  /// The less, the more it is made from the argument: by how many arguments the kernel's result
+  /// would rather have the places of.
+  size_t choiceOf(Value value, Value argument) const {
     Operation *maker = value.getDefiningOp();
-    return value == argument || (maker && llvm::is_contained(maker->getOperands(), argument));
+    if (value == argument)
+      return 0;
+    if (!maker || !llvm::is_contained(maker->getOperands(), argument))
+      return SIZE_MAX;
+    auto launch = dyn_cast<LaunchOp>(maker);
+    SmallVector<InPlace> places = inPlacesOf(launch ? state.workOf(launch) : WorkAttr());
+    const int64_t fromLast = maker->getNumResults() - 1 - cast<OpResult>(value).getResultNumber();
+    llvm::erase_if(places, [&](const InPlace &place) { return place.fromLast != fromLast; });
+    const auto *own = llvm::find_if(places, [&](const InPlace &place) {
+      return maker->getOperand(place.argument) == argument;
+    });
+    return own - places.begin();
   }
 
   /// Makes room by moving others to their next choice.

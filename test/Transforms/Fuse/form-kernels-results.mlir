@@ -6,7 +6,7 @@
 // CHECK-SAME: %[[M:[a-z0-9]+]]: {{[^,]*}}, %[[V:[a-z0-9]+]]: {{[^,]*}}, %[[W:[a-z0-9]+]]: {{[^,]*}}, %[[G:[a-z0-9]+]]: tensor<4xf32>)
 // CHECK: %[[R:.*]]:3 = gantry.launch @kernels_cpu::@mul_add_update_mul_and_6_0(%[[G]], %[[M]], %[[V]], %[[W]])
 // CHECK-NEXT: return %[[R]]#0, %[[R]]#1, %[[R]]#2
-// CHECK: gantry.kernel @mul_add_update_mul_and_6_0 attributes {gantry.work = #gantry.work<in_place = [-3, 0, 1, 2, 3, -2, 0, 1, 2, 3, -1, 0, 1, 2, 3]>}
+// CHECK: gantry.kernel @mul_add_update_mul_and_6_0 attributes {gantry.work = #gantry.work<in_place = [-3, 1, 0, 2, 3, -2, 2, 0, 1, 3, -1, 3, 1, 0, 2]>}
 func.func @step(%m: tensor<4xf32> {gantry.variable = @m}, %v: tensor<4xf32> {gantry.variable = @v}, %w: tensor<4xf32> {gantry.variable = @w}, %g: tensor<4xf32>)
     -> (tensor<4xf32> {gantry.variable = @m}, tensor<4xf32> {gantry.variable = @v}, tensor<4xf32> {gantry.variable = @w}) {
   %rate = gantry.constant dense<1.000000e-01> : tensor<f32>
