@@ -21,7 +21,7 @@
 // PAIRS: call @gantry_tile_bf16_9x48_0_48of48(
 
 // f16 has panels of f16, and rows that the kernel widens.
-// RUN: gantry compile %s --math=f16 --stop-after=kernel -o - | FileCheck %s --check-prefix=HALF
+// RUN: gantry compile %s --math=f16 --target-cpu=x86-64-v4 --stop-after=kernel -o - | FileCheck %s --check-prefix=HALF
 // HALF-LABEL: func.func private @matmul_add_0(
 // HALF-SAME: memref<9x33xf16>
 // HALF-SAME: memref<1584xf16>
@@ -47,7 +47,7 @@
 
 // tf32 is a matter of tensor cores.
 // RUN: gantry compile %s --math=tf32 -o %t.tf32.gantry
-// RUN: gantry compile %s --math=tf32 --stop-after=kernel -o - | FileCheck %s --check-prefix=PLAIN
+// RUN: gantry compile %s --math=tf32 --target-cpu=x86-64-v4 --stop-after=kernel -o - | FileCheck %s --check-prefix=PLAIN
 // PLAIN: call @gantry_tile_f32_9x48_0(
 // PLAIN-NOT: 16>
 

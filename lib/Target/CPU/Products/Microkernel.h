@@ -93,6 +93,11 @@ inline constexpr int64_t kUnitOfK = 4;
 /// fast in proportion when there are several. Not more than 9: rows may be a multiple of 4 KiB
 /// apart, and then as many lines share a set of the cache.
 constexpr int64_t mostRows(int64_t width) { return width > 48 ? 6 : 9; }
+/// The same for processors with so many registers. Where they are 16, six rows of two vectors fill
+/// them; nine rows would be five and four, whose additions wait for each other.
+constexpr int64_t mostRows(int64_t width, int64_t numRegisters) {
+  return numRegisters < 32 ? 6 : mostRows(width);
+}
 
 /// Rows of a matrix register (AMX), and groups of K that it has of each row of the left
 /// operand.

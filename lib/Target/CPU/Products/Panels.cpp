@@ -310,8 +310,10 @@ static void chooseTiles(PackedGEMM &p, const Registers &registers) {
   p.width = p.right ? p.right->layout.width : p.bits ? p.bits->layout.width : panelWidth(p.columns);
   p.panels = llvm::divideCeil(p.columns, p.width);
   const bool amx = usesAMX(p.precision, registers);
+  const bool isF32 = p.precision == OperandPrecision::f32;
   const int64_t most = p.multipliesBlockQuantized() ? p.rows
                        : amx                        ? kMostAMXRows
+                       : isF32                      ? mostRows(p.width, registers.count)
                                                     : mostRows(p.width);
   static_cast<RowTiles &>(p) = RowTiles::of(p.rows, most);
   p.amx = amx;
