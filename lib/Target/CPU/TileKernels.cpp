@@ -46,6 +46,20 @@ static bool isContraction(linalg::LinalgOp op) {
   return op.getNumReductionLoops() > 0 && op.getNumDpsInputs() >= 2;
 }
 
+/// Whether the op adds up rows, or the like: its result lies along a dimension that an input lies
+/// along, too.
+static bool reducesColumns(linalg::LinalgOp op) {
+  AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (op.getNumReductionLoops() == 0 || result.getNumResults() == 0)
+    return false;
+  auto column = dyn_cast<AffineDimExpr>(result.getResults().back());
+  return column && llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+           AffineMap map = op.getMatchingIndexingMap(operand);
+           return map.getNumResults() > 0 &&
+                  map.getResults().back().isFunctionOfDim(column.getPosition());
+         });
+}
+
 /// Marks the dimensions along which an operand made inside the kernel is used more than once.
 static void markReusedDims(linalg::LinalgOp op, SmallVectorImpl<bool> &whole) {
   for (OpOperand *operand : op.getDpsInputOperands()) {
@@ -97,6 +111,7 @@ struct TileChooser {
   bool single = true;             ///< the kernel has no other op
   linalg::LinalgOp contraction;   ///< the last one in the kernel, or null
   bool hasBorders = false;        ///< something is padded in the kernel
+  bool addsUpRows = false;        ///< or the like: columns of a result are columns of an operand
 
   explicit TileChooser(linalg::LinalgOp root, func::FuncOp func)
       : root(root), sizes(root.getStaticLoopRanges()) {
@@ -115,6 +130,7 @@ struct TileChooser {
     func.walk([&](linalg::LinalgOp op) {
       work += product(op.getStaticLoopRanges());
       single &= op == root;
+      addsUpRows |= reducesColumns(op);
       if (isContraction(op))
         contraction = op;
     });
@@ -167,15 +183,6 @@ struct TileChooser {
                                                                   : tiles;
   }
 
-  /// Whether the op adds up rows, or the like, and its inputs lie along `d`.
-  bool reducesAlong(unsigned d) {
-    return root.getNumReductionLoops() > 0 &&
-           llvm::any_of(root.getDpsInputOperands(), [&](OpOperand *operand) {
-             AffineMap map = root.getMatchingIndexingMap(operand);
-             return map.getNumResults() > 0 && map.getResults().back().isFunctionOfDim(d);
-           });
-  }
-
   /// `first` gets its share before the others.
   SmallVector<int64_t> chooseRows(int64_t target, std::optional<unsigned> first) {
     SmallVector<int64_t> tiles(sizes.size(), 0);
@@ -190,7 +197,7 @@ struct TileChooser {
         continue;
       int64_t room = std::clamp<int64_t>(target / work, 1, sizes[d]);
       // Long columns: each line of the cache is read by one item alone.
-      if (d == parallel.back() && reducesAlong(d))
+      if (d == parallel.back() && addsUpRows)
         room = std::min(std::max(room, kLeastColumns), sizes[d]);
       tiles[d] = chooseDivisor(sizes[d], room, 16);
       // Without values in between nothing needs a static shape: a last, smaller tile beats many
