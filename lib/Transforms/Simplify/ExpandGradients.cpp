@@ -7,6 +7,7 @@
 #include "gantry/Gradient/Gradient.h"
 
 #include "gantry/Dialect/Gantry/IR/GradientBuilder.h"
+#include "gantry/Dialect/Gantry/IR/Requests.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -145,6 +146,34 @@ static void dissolveRest(Operation *op) {
            SmallVector<Value>(region.front().getTerminator()->getOperands()));
 }
 
+//===----------------------------------------------------------------------===//
+// Stretched values
+//===----------------------------------------------------------------------===//
+
+/// Whether the op gives the same when the operand is what was stretched for it.
+static bool stretchesItself(OpOperand &use, Value input) {
+  auto user = dyn_cast<InferTypeOpInterface>(use.getOwner());
+  if (!user || !isElementwiseUse(use))
+    return false;
+  SmallVector<Value> operands(user->getOperands());
+  operands[use.getOperandNumber()] = input;
+  SmallVector<Type> types;
+  return succeeded(user.inferReturnTypes(
+             user->getContext(), std::nullopt, operands, user->getDiscardableAttrDictionary(),
+             user->getPropertiesStorage(), user->getRegions(), types)) &&
+         TypeRange(types) == user->getResultTypes();
+}
+
+/// The gradient of a mean is one number for many elements. Rules stretch it, and what reads it
+/// element by element needs no tensor of them.
+static void readUnstretched(BroadcastOp op) {
+  for (OpOperand &use : llvm::make_early_inc_range(op->getUses()))
+    if (getRequest(op) == getRequest(use.getOwner()) && stretchesItself(use, op.getInput()))
+      use.set(op.getInput());
+  if (op.use_empty())
+    op.erase();
+}
+
 namespace {
 struct ExpandGradients : gantry::impl::ExpandGradientsPassBase<ExpandGradients> {
   void runOnOperation() override {
@@ -158,6 +187,8 @@ struct ExpandGradients : gantry::impl::ExpandGradientsPassBase<ExpandGradients> 
     merge.addPass(createMergeOpsPass());
     if (failed(runPipeline(merge, getOperation())))
       return signalPassFailure();
+    llvm::DenseSet<Operation *> own;
+    getOperation().walk([&](BroadcastOp op) { own.insert(op); });
     // Inner ones first, so that what is differentiated are ops with rules.
     auto result = getOperation().walk<WalkOrder::PostOrder>([](GradientOp op) {
       return failed(expand(op)) ? WalkResult::interrupt() : WalkResult::advance();
@@ -170,6 +201,13 @@ struct ExpandGradients : gantry::impl::ExpandGradientsPassBase<ExpandGradients> 
         rest.push_back(op);
     });
     llvm::for_each(rest, dissolveRest);
+    // Behind all rules: of gradients of gradients, too, each sum is that of a stretched value.
+    SmallVector<BroadcastOp> stretched;
+    getOperation().walk([&](BroadcastOp op) {
+      if (!own.contains(op))
+        stretched.push_back(op);
+    });
+    llvm::for_each(stretched, readUnstretched);
   }
 };
 } // namespace
