@@ -215,6 +215,21 @@ func.func @range(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>, %p: tens
   return %3, %4 : tensor<f32>, tensor<f32>
 }
 
+// The means of a batch norm leave the channels; dimensions that stay come back by a view.
+// CHECK-LABEL: @channel_means(
+// CHECK: %[[Y:.*]] = gantry.conv {{.*}}layout = #gantry<image_layout NHWC>{{.*}}-> tensor<4x56x56x64xf32>
+// CHECK: %[[M:.*]] = gantry.reduce_mean %[[Y]] {axes = array<i64: 0, 1, 2>} : (tensor<4x56x56x64xf32>) -> tensor<64xf32>
+// CHECK-DAG: gantry.reshape %[[M]] : (tensor<64xf32>) -> tensor<1x64x1x1xf32>
+// CHECK-DAG: gantry.reduce_sum %[[Y]] {axes = array<i64: 0, 1, 2>} : (tensor<4x56x56x64xf32>) -> tensor<64xf32>
+// CHECK-NOT: channels_first
+// CHECK: return
+func.func @channel_means(%x: tensor<4x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> (tensor<1x64x1x1xf32>, tensor<64xf32>) {
+  %y = gantry.conv %x, %w {strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<4x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<4x64x56x56xf32>
+  %m = gantry.reduce_mean %y {axes = array<i64: 0, 2, 3>, keep_dims} : (tensor<4x64x56x56xf32>) -> tensor<1x64x1x1xf32>
+  %n = gantry.reduce_sum %y {axes = array<i64: 0, 2, 3>} : (tensor<4x64x56x56xf32>) -> tensor<64xf32>
+  return %m, %n : tensor<1x64x1x1xf32>, tensor<64xf32>
+}
+
 // Sums depend on their order.
 // CHECK-LABEL: @total(
 // CHECK: gantry.reduce_sum %{{.*}} : (tensor<1x64x56x56xf32>) -> tensor<f32>

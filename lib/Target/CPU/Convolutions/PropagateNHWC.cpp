@@ -127,13 +127,16 @@ static bool isOfAllElements(OpOperand &use) {
       .Default(false);
 }
 
-/// The sum over all but the channels, as the gradient of a bias is.
-static ReduceSumOp sumOfChannels(OpOperand &use) {
-  auto sum = dyn_cast<ReduceSumOp>(use.getOwner());
-  return sum && !sum.getKeepDims() && int64_t(sum.getAxes().size()) == rankOf(use.get()) - 1 &&
-                 !llvm::is_contained(sum.getAxes(), 1)
-             ? sum
-             : ReduceSumOp();
+/// A sum or mean over all but the channels, as the gradient of a bias is, or the mean of a batch
+/// norm.
+static bool isOverChannels(OpOperand &use) {
+  auto leavesChannels = [&](auto reduce) {
+    return int64_t(reduce.getAxes().size()) == rankOf(use.get()) - 1 &&
+           !llvm::is_contained(reduce.getAxes(), 1);
+  };
+  return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
+      .Case<ReduceSumOp, ReduceMeanOp>(leavesChannels)
+      .Default(false);
 }
 
 /// GPUs, simulated or not, keep their form.
@@ -292,7 +295,7 @@ struct Chosen {
         else if (!has(image) && !isReordered(image))
           sum -= costOf(image, op);
       bool isReadPlain = llvm::any_of(op->getUses(), [&](OpOperand &use) {
-        return !isReorder(use) && !isOfAllElements(use) && !sumOfChannels(use) &&
+        return !isReorder(use) && !isOfAllElements(use) && !isOverChannels(use) &&
                !ops.contains(use.getOwner()) && !isBorder(use.getOwner());
       });
       if (isReadPlain)
@@ -488,16 +491,34 @@ struct Rewriter {
         joinTranspose(turn, made);
       else if (isOfAllElements(use))
         use.set(made);
-      else if (ReduceSumOp sum = sumOfChannels(use)) {
-        use.set(made);
-        sum.setAxes(llvm::to_vector(llvm::seq<int64_t>(0, rankOf(made) - 1)));
-      }
+      else if (isOverChannels(use))
+        reduceToChannels(use, made);
     }
     if (old.use_empty())
       return;
     builder.setInsertionPointAfterValue(made);
     old.replaceAllUsesWith(
         reorder.permute(op, made, toChannelsFirst(rankOf(old)), "/channels_first"));
+  }
+
+  /// Dimensions that stay are behind the channels again.
+  void reduceToChannels(OpOperand &use, Value made) {
+    Operation *op = use.getOwner();
+    Value result = op->getResult(0);
+    use.set(made);
+    const Shape all = llvm::to_vector(llvm::seq<int64_t>(0, rankOf(made) - 1));
+    const Shape shape(shapeOf(result));
+    llvm::TypeSwitch<Operation *>(op).Case<ReduceSumOp, ReduceMeanOp>([&](auto reduce) {
+      reduce.setAxes(all);
+      reduce.setKeepDims(false);
+    });
+    result.setType(cast<RankedTensorType>(result.getType()).clone({shapeOf(made).back()}));
+    if (rankOf(result) == int64_t(shape.size()))
+      return;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(op);
+    Value whole = reorder.reshape(op, result, shape);
+    result.replaceAllUsesExcept(whole, whole.getDefiningOp());
   }
 
   /// One reorder instead of two, or none.
