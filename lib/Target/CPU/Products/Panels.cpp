@@ -306,8 +306,18 @@ RowTiles RowTiles::of(int64_t rows, int64_t mostOfTile) {
   return cut;
 }
 
+/// Of panels that nobody packed when compiling. Where tiles have six rows at any width, the widest
+/// panels read the left operand least often.
+static int64_t ownPanelWidth(const PackedGEMM &p, const Registers &registers) {
+  constexpr int64_t widest = 64;
+  const bool hasSixRows = p.precision == OperandPrecision::f32 && registers.count < 32;
+  return hasSixRows && p.columns % widest == 0 ? widest : panelWidth(p.columns);
+}
+
 static void chooseTiles(PackedGEMM &p, const Registers &registers) {
-  p.width = p.right ? p.right->layout.width : p.bits ? p.bits->layout.width : panelWidth(p.columns);
+  p.width = p.right  ? p.right->layout.width
+            : p.bits ? p.bits->layout.width
+                     : ownPanelWidth(p, registers);
   p.panels = llvm::divideCeil(p.columns, p.width);
   const bool amx = usesAMX(p.precision, registers);
   const bool isF32 = p.precision == OperandPrecision::f32;
