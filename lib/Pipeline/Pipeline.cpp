@@ -218,6 +218,8 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createReadUpdatedVariablesPass());
   // Before groups, which are made of what is one kernel at most.
   pm.addPass(createSplitReductionsPass());
+  if (options.fuse.groups)
+    pm.addPass(createCloneCheapOpsPass());
   pm.addPass(createFormKernelsPass(form));
   // Constants that went into kernels have no users left.
   pm.addPass(createMergeOpsPass());

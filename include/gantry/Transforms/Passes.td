@@ -440,6 +440,18 @@ def ReadUpdatedVariablesPass : Pass<"gantry-read-updated-variables", "::mlir::Mo
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def CloneCheapOpsPass : Pass<"gantry-clone-cheap-ops", "::mlir::ModuleOp"> {
+  let summary = "compute cheap values again in the kernels that read them";
+  let description = [{
+    The result of a kernel that at most four elementwise ops make is made again in each kernel that reads it, where what
+    these ops read is held for those kernels anyway, and less is read and written. It is not stored then: a batch norm
+    holds the image without its mean for its gradient, not the normalised one, too. No bit changes.
+
+    Precondition: ops are placed and shapes static; nothing merges equal ops between here and gantry-form-kernels.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
   let summary = "group ops into kernels";
   let description = [{

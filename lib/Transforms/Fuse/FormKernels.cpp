@@ -6,6 +6,7 @@
 // same way has one kernel there, and one name in all modules. What differs in numbers alone is
 // computed in the same way, too, if there is much of it (ScalarParameters.h).
 
+#include "Groups.h"
 #include "ScalarParameters.h"
 
 #include "gantry/Analysis/PanelLayout.h"
@@ -121,7 +122,7 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     moduleOf(findTarget(driverName(Driver::host)));
     std::vector<std::vector<KernelGroup>> blocks;
     for (auto func : getOperation().getOps<func::FuncOp>())
-      func.walk([&](Block *block) { blocks.push_back(groupsOf(*block)); });
+      func.walk([&](Block *block) { blocks.push_back(kernelGroupsOf(*block, *targets, fuse)); });
     for (const std::vector<KernelGroup> &groups : blocks)
       for (const KernelGroup &group : groups)
         noteNumbers(group);
@@ -139,21 +140,6 @@ struct FormKernels : gantry::impl::FormKernelsPassBase<FormKernels> {
     module = ModuleOp::create(builder, getOperation().getLoc(), name.getValue());
     module->setAttr(kTargetAttr, targets->configOf(target->getName()));
     return module;
-  }
-
-  std::vector<KernelGroup> groupsOf(Block &block) {
-    auto mayJoin = [&](Operation *op, ArrayRef<Operation *> group) {
-      return fuse && op->getAttr(kDeviceAttr) == group.front()->getAttr(kDeviceAttr) &&
-             llvm::all_of(targets->targetsOf(op), [&](const Target *target) {
-               return target->mayJoin(op, group, targets->configOf(target->getName()));
-             });
-    };
-    auto mayMerge = [&](ArrayRef<Operation *> a, ArrayRef<Operation *> b) {
-      return fuse && a.front()->getAttr(kDeviceAttr) == b.front()->getAttr(kDeviceAttr) &&
-             llvm::all_of(targets->targetsOf(a.front()),
-                          [&](const Target *target) { return target->mayMerge(a, b); });
-    };
-    return groupIntoKernels(block, mayJoin, mayMerge);
   }
 
   void noteNumbers(const KernelGroup &group) {
