@@ -210,6 +210,29 @@ Status AtomicFile::commit() {
   return {};
 }
 
+/// The error number, 0 for none. What cannot be synchronised, as a pipe, is as it should be.
+static int synchronise(int descriptor) {
+  while (::fsync(descriptor) != 0)
+    if (errno != EINTR)
+      return errno == EINVAL || errno == EROFS || errno == ENOTSUP ? 0 : errno;
+  return 0;
+}
+
+Status AtomicFile::commitDurably() {
+  if (const int error = synchronise(descriptor))
+    return target->cannotWrite(error);
+  GANTRY_RETURN_IF_ERROR(commit());
+  if (target->inPlace)
+    return {};
+  // The name stands in the folder. One that may be written, but not read, cannot be asked.
+  const int folder = openRetrying(folderOf(target->path).c_str(), O_RDONLY | O_DIRECTORY);
+  if (folder < 0)
+    return {};
+  const int error = synchronise(folder);
+  ::close(folder);
+  return error ? target->cannotWrite(error) : Status();
+}
+
 Expected<NamelessFile> NamelessFile::create() {
   std::string folder = environment("TMPDIR");
   if (folder.empty())

@@ -1,6 +1,6 @@
 #include "gantry/Support/JSONWriter.h"
 
-#include "UTF8.h"
+#include "gantry/Support/UTF8.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "gantry/Support/Names.h"
 
-#include "UTF8.h"
+#include "gantry/Support/UTF8.h"
 
 #include <algorithm>
 #include <vector>

@@ -46,8 +46,11 @@ public:
   ~AtomicFile();
 
   Status write(std::span<const uint8_t> bytes);
-  /// Call once, last.
+  /// Call once, last: either of the two.
   Status commit();
+  /// The same, and not before the file and its name are on the disk: what it has reported as
+  /// written is there after a loss of power, too.
+  Status commitDurably();
 
 private:
   struct Target;
