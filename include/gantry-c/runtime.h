@@ -211,8 +211,8 @@ GANTRY_API gantry_status_t gantry_plan_find_input(const gantry_plan_t *plan, uin
 GANTRY_API gantry_status_t gantry_plan_find_output(const gantry_plan_t *plan, uint32_t function,
                                                    const char *name, uint32_t *index);
 
-/** The input that output `output` may lie over: where a caller gives that input's array away, it can
- * be bound to the output as well (gantry_bindings_set_output_array_at, `outputs` of
+/** The input that output `output` may lie over: where a caller gives that input's array away, it
+ * can be bound to the output as well (gantry_bindings_set_output_array_at, `outputs` of
  * gantry_session_call), and the run leaves the output in it, without memory for both. -1 when there
  * is none, and then binding one array to both is an INVALID_ARGUMENT of the run. */
 GANTRY_API int64_t gantry_plan_output_over(const gantry_plan_t *plan, uint32_t function,
@@ -273,14 +273,67 @@ GANTRY_API gantry_status_t gantry_state_write(gantry_state_t *state, const char 
  * type; given twice), nothing has been copied. Variables that are not given keep their values.
  * Mirrors can be read, but only be written through their variable.
  *
- * This is all that a checkpoint needs: those variables that gantry_state_mirror_of gives null for.
- * In which form they go to a file is the caller's; this library has no file format for them, so
- * that it needs no other library. examples/checkpoint.c writes a plain one, the tool's --save-state
- * an .npz. */
+ * With these a checkpoint can have any form: its variables are those that gantry_state_mirror_of
+ * gives null for (examples/checkpoint.c). gantry_state_save has one. */
 GANTRY_API gantry_status_t gantry_state_read_values(const gantry_state_t *state,
                                                     const gantry_value_t *values, size_t count);
 GANTRY_API gantry_status_t gantry_state_write_values(gantry_state_t *state,
                                                      const gantry_value_t *values, size_t count);
+
+/* ---- files of tensors -------------------------------------------------------------------------
+ *
+ * .safetensors: a header of JSON with names, types and places, then the tensors' bytes. Files of
+ * other programs are read as those of this one; types that Gantry has not are UNSUPPORTED, and all
+ * else that is wrong with a file is CORRUPT, with what is wrong: nothing in it is trusted. */
+
+/** What gantry_state_load does beyond loading all or nothing. */
+typedef enum gantry_state_load_t {
+  GANTRY_STATE_LOAD_KEEP_MISSING = 1, /**< variables that the file lacks keep their values */
+  GANTRY_STATE_LOAD_SKIP_UNKNOWN = 2  /**< tensors whose name no variable has are passed over */
+} gantry_state_load_t;
+
+/** Writes all variables but mirrors, so that a file of eight devices loads on one. `metadata_json`
+ * is a JSON object of texts, {"step": "100"}, or null. Runs that write variables wait until it is
+ * done; nothing is copied but variables on GPUs, one at a time. The file is written beside its
+ * place, synchronised with the disk and renamed: under `path` there is the old file or the new one,
+ * whatever happens, and the new one for good when this returns GANTRY_OK. The same values give the
+ * same bytes. INVALID_ARGUMENT for metadata of another form, and when the file cannot be written;
+ * DOES_NOT_FIT. */
+GANTRY_API gantry_status_t gantry_state_save(const gantry_state_t *state, const char *path,
+                                             const char *metadata_json);
+
+/** Gives variables, with their mirrors, the values of a file, by name. `names_json` says which
+ * tensors have other names than their variables: a JSON object, {"fc.weight": "dense/weight"},
+ * where null passes a tensor over; it may be null itself. `flags` are those of gantry_state_load_t,
+ * or 0: then each variable has to be in the file, and each tensor of it has to be one's.
+ *
+ * The values are read where the file is mapped, with no run in between. All are checked before the
+ * first is written: no variable has changed when this fails, unless a device does. NOT_FOUND for no
+ * such file, and lists the variables where a tensor is no one's, or those that the file lacks;
+ * INVALID_ARGUMENT for a variable of another type, by name, and a map that is none; CORRUPT;
+ * UNSUPPORTED. */
+GANTRY_API gantry_status_t gantry_state_load(gantry_state_t *state, const char *path,
+                                             const char *names_json, uint32_t flags);
+
+/** A file that is mapped, with its tensors. It must stay as it is meanwhile, as a plan's. */
+typedef struct gantry_tensor_file_t gantry_tensor_file_t;
+
+/** Maps and checks a file. NOT_FOUND, INVALID_ARGUMENT (no regular file), CORRUPT, UNSUPPORTED. */
+GANTRY_API gantry_status_t gantry_tensor_file_load(const char *path, gantry_tensor_file_t **file);
+GANTRY_API void gantry_tensor_file_destroy(gantry_tensor_file_t *file);
+
+GANTRY_API size_t gantry_tensor_file_num_tensors(const gantry_tensor_file_t *file);
+/** Tensors in the order of the header. The pointers live as long as the file; `data` is read only,
+ * and may lie at any address. */
+GANTRY_API gantry_status_t gantry_tensor_file_tensor(const gantry_tensor_file_t *file, size_t index,
+                                                     gantry_value_t *tensor);
+/** What the file says besides, a JSON object of texts, which lives as long as the file. */
+GANTRY_API const char *gantry_tensor_file_metadata(const gantry_tensor_file_t *file);
+
+/** Writes a file as gantry_state_save does, of `count` tensors in memory of the host.
+ * INVALID_ARGUMENT for a name that is given twice or is not UTF-8, too. */
+GANTRY_API gantry_status_t gantry_tensor_file_save(const char *path, const gantry_value_t *tensors,
+                                                   size_t count, const char *metadata_json);
 
 /* ---- session ----------------------------------------------------------------------------------
  */

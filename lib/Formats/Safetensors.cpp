@@ -281,7 +281,7 @@ Expected<std::string> headerOf(std::span<const Entry> entries, std::span<const s
     const Entry &entry = entries[i];
     const std::optional<uint64_t> size = tensorByteSize(entry.element, entry.shape);
     uint64_t end = 0;
-    if (!size || addOverflows(at, *size, &end))
+    if (!size || addOverflows(at, *size, &end) || entry.shape.size() > maxRank)
       return Status::invalidArgument("tensor '" + entry.name + "' is too large");
     json.key(entry.name).beginObject().member("dtype", nameOf(entry.element));
     json.key("shape").beginArray();

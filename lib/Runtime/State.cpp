@@ -2,8 +2,10 @@
 
 #include "gantry/Plan/Views.h"
 
+#include "gantry/Support/AlignedBuffer.h"
 #include "gantry/Support/Bytes.h"
 
+#include <algorithm>
 #include <mutex>
 
 namespace gantry::runtime {
@@ -207,6 +209,32 @@ Status State::write(std::span<const Value> values) {
   std::unique_lock guard(mutex);
   for (size_t i = 0; i < values.size(); ++i)
     GANTRY_RETURN_IF_ERROR(upload(*(*matched)[i], values[i].tensor.data()));
+  return {};
+}
+
+Status State::readEach(std::span<const std::string_view> names,
+                       const std::function<Status(std::span<const uint8_t>)> &take) const {
+  std::vector<const Variable *> wanted;
+  uint64_t largest = 0;
+  for (std::string_view name : names) {
+    Expected<const Variable *> variable = find(name);
+    if (!variable)
+      return variable.status();
+    wanted.push_back(*variable);
+    if (!(*variable)->device->runsInline())
+      largest = std::max(largest, (*variable)->type.byteSize());
+  }
+  AlignedBuffer copy = AlignedBuffer::allocate(largest);
+  if (largest != 0 && !copy.data())
+    return Status::doesNotFit("no memory for a copy of a variable of " + formatBytes(largest));
+  std::shared_lock guard(mutex);
+  for (const Variable *variable : wanted) {
+    const uint64_t size = variable->type.byteSize();
+    if (!variable->device->runsInline())
+      GANTRY_RETURN_IF_ERROR(variable->device->download(copy.data(), variable->data, size));
+    const uint8_t *bytes = variable->device->runsInline() ? variable->data : copy.data();
+    GANTRY_RETURN_IF_ERROR(take({bytes, size_t(size)}));
+  }
   return {};
 }
 

@@ -504,6 +504,202 @@ static void test_values_that_do_not_fit(const char *folder) {
   end_training(&made);
 }
 
+/* What `path` holds, from malloc. */
+static char *content_of(const char *path, size_t *size) {
+  FILE *file = fopen(path, "rb");
+  char *content = malloc(1 << 16);
+  NEED(file && content);
+  *size = fread(content, 1, 1 << 16, file);
+  fclose(file);
+  return content;
+}
+
+static void write_content(const char *path, const char *content, size_t size) {
+  FILE *file = fopen(path, "wb");
+  NEED(file && fwrite(content, 1, size, file) == size && fclose(file) == 0);
+}
+
+/* Of two replicas into a file, and from there to a program for one, and to other names. */
+static void test_state_files(const char *folder) {
+  struct training first = start_training(folder), second = start_training(folder);
+  gantry_runtime_t *runtime = NULL;
+  gantry_plan_t *plan = NULL;
+  gantry_state_t *one = NULL;
+  gantry_value_t now[3];
+  float values[3][4], v[4];
+  char file[4096], again[4096];
+  size_t size, same;
+  snprintf(file, sizeof file, "%s/state.safetensors", folder);
+  snprintf(again, sizeof again, "%s/again.safetensors", folder);
+  NEED(gantry_session_run(first.session, first.step) == GANTRY_OK);
+  NEED(gantry_state_save(first.state, file, "{\"step\": \"1\"}") == GANTRY_OK);
+
+  NEED(gantry_state_load(second.state, file, NULL, 0) == GANTRY_OK);
+  values_of(second.state, 1, now, values); /* v, its mirror, w */
+  EXPECT(values[0][3] == 4 && values[1][3] == 4 && values[2][3] == 5);
+  NEED(gantry_state_save(second.state, again, "{\"step\":\"1\"}") == GANTRY_OK);
+  char *left = content_of(file, &size), *right = content_of(again, &same);
+  EXPECT(size == same && memcmp(left, right, size) == 0);
+
+  NEED(gantry_runtime_create(NULL, &runtime) == GANTRY_OK);
+  NEED(gantry_plan_load(runtime, in_folder(folder, "counter.gantry"), &plan) == GANTRY_OK);
+  NEED(gantry_state_create(plan, &one) == GANTRY_OK);
+  EXPECT_ERROR(gantry_state_load(one, file, NULL, 0), GANTRY_NOT_FOUND,
+               "no variable is called 'w', which is in '");
+  NEED(gantry_state_load(one, file, NULL, GANTRY_STATE_LOAD_SKIP_UNKNOWN) == GANTRY_OK);
+  NEED(gantry_state_read(one, "v", v, sizeof v) == GANTRY_OK);
+  EXPECT(v[0] == 1 && v[3] == 4);
+  NEED(gantry_state_load(one, file, "{\"w\": null}", 0) == GANTRY_OK);
+  EXPECT_ERROR(gantry_state_load(one, file, "{\"v\": null, \"w\": \"v\"}", 0),
+               GANTRY_INVALID_ARGUMENT, "variable 'v' is f32[4], but '");
+  EXPECT(strstr(gantry_last_error(), "holds f32[2,2] as 'w'") != NULL);
+  gantry_state_destroy(one);
+  gantry_plan_destroy(plan);
+  gantry_runtime_destroy(runtime);
+
+  /* A full disk, or what stands for it, and a file that is torn. */
+  EXPECT_ERROR(gantry_state_save(first.state, "/dev/full", NULL), GANTRY_INVALID_ARGUMENT,
+               "cannot write '/dev/full': no space left on device");
+  for (size_t torn = 0; torn < size; ++torn) {
+    write_content(again, left, torn);
+    EXPECT(gantry_state_load(second.state, again, NULL, 0) == GANTRY_CORRUPT);
+  }
+  values_of(second.state, 1, now, values);
+  EXPECT(values[0][3] == 4 && values[1][3] == 4 && values[2][3] == 5);
+  free(left);
+  free(right);
+  end_training(&first);
+  end_training(&second);
+}
+
+/* Files of other programs: what fits no variable changes none. */
+static void test_states_that_do_not_fit(const char *folder) {
+  static const int64_t four[] = {4}, square[] = {2, 2};
+  static float nines[] = {9, 9, 9, 9};
+  struct training made = start_training(folder);
+  const gantry_value_t v = {"v", GANTRY_F32, 1, four, nines};
+  const gantry_value_t w = {"w", GANTRY_F32, 2, square, nines};
+  gantry_value_t now[3];
+  float values[3][4];
+  const struct {
+    gantry_value_t second;
+    const char *names;
+    uint32_t flags;
+    gantry_status_t status;
+    const char *message;
+  } cases[] = {
+      {{"w", GANTRY_F32, 1, four, nines},
+       NULL,
+       3,
+       GANTRY_INVALID_ARGUMENT,
+       "variable 'w' is f32[2,2], but '"},
+      {{"w", GANTRY_I32, 2, square, nines}, NULL, 3, GANTRY_INVALID_ARGUMENT, "holds i32[2,2]"},
+      {{"u", GANTRY_F32, 2, square, nines},
+       NULL,
+       0,
+       GANTRY_NOT_FOUND,
+       "no variable is called 'u', which is in '"},
+      {{"u", GANTRY_F32, 2, square, nines},
+       NULL,
+       GANTRY_STATE_LOAD_SKIP_UNKNOWN,
+       GANTRY_NOT_FOUND,
+       "has no values for the variables w: f32[2,2]"},
+      {{"w", GANTRY_F32, 2, square, nines},
+       "{\"w\":\"u\"}",
+       3,
+       GANTRY_NOT_FOUND,
+       "no variable is called 'u', which is in '"},
+      {{"w", GANTRY_F32, 2, square, nines},
+       "{\"x\":\"w\"}",
+       3,
+       GANTRY_NOT_FOUND,
+       "the map names 'x', which is not in '"},
+      {{"x", GANTRY_F32, 1, four, nines},
+       "{\"x\":\"v\"}",
+       3,
+       GANTRY_INVALID_ARGUMENT,
+       "variable 'v' gets two values of '"},
+      {{"v/replica_1", GANTRY_F32, 1, four, nines},
+       NULL,
+       3,
+       GANTRY_INVALID_ARGUMENT,
+       "is a mirror of 'v' and gets its value"},
+      {{"w", GANTRY_F32, 2, square, nines},
+       "[]",
+       0,
+       GANTRY_INVALID_ARGUMENT,
+       "the map is not a JSON object of names"},
+      {{"w", GANTRY_F32, 2, square, nines}, NULL, 4, GANTRY_INVALID_ARGUMENT, "flags are 4"},
+  };
+  char file[4096];
+  snprintf(file, sizeof file, "%s/other.safetensors", folder);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const gantry_value_t both[] = {v, cases[i].second};
+    NEED(gantry_tensor_file_save(file, both, 2, NULL) == GANTRY_OK);
+    EXPECT_ERROR(gantry_state_load(made.state, file, cases[i].names, cases[i].flags),
+                 cases[i].status, cases[i].message);
+    values_of(made.state, 1, now, values);
+    EXPECT(values[0][0] == 0 && values[1][0] == 0 && values[2][0] == 1);
+  }
+  EXPECT_ERROR(gantry_state_load(made.state, "/no/file", NULL, 0), GANTRY_NOT_FOUND, "/no/file");
+  EXPECT_ERROR(gantry_state_load(made.state, NULL, NULL, 0), GANTRY_INVALID_ARGUMENT, "null");
+  EXPECT_ERROR(gantry_state_save(NULL, file, NULL), GANTRY_INVALID_ARGUMENT, "null");
+  EXPECT_ERROR(gantry_state_save(made.state, file, "{\"step\": 1}"), GANTRY_INVALID_ARGUMENT,
+               "the metadata are not a JSON object of texts: byte 9: expected '\"'");
+  const gantry_value_t renamed[] = {v, {"k", GANTRY_F32, 2, square, nines}};
+  NEED(gantry_tensor_file_save(file, renamed, 2, NULL) == GANTRY_OK);
+  NEED(gantry_state_load(made.state, file, "{\"k\":\"w\"}", 0) == GANTRY_OK);
+  values_of(made.state, 1, now, values);
+  EXPECT(values[0][0] == 9 && values[1][0] == 9 && values[2][0] == 9);
+  NEED(gantry_tensor_file_save(file, &w, 1, NULL) == GANTRY_OK);
+  NEED(gantry_state_load(made.state, file, NULL, GANTRY_STATE_LOAD_KEEP_MISSING) == GANTRY_OK);
+  end_training(&made);
+}
+
+static void test_tensor_files(const char *folder) {
+  static const int64_t three[] = {3}, none[] = {0, 5};
+  static double numbers[] = {1, 2, 3};
+  static unsigned char byte[] = {7};
+  gantry_value_t given[] = {{"b", GANTRY_U8, 0, NULL, byte},
+                            {"n", GANTRY_F32, 2, none, NULL},
+                            {"a", GANTRY_F64, 1, three, numbers}};
+  gantry_tensor_file_t *file = NULL;
+  gantry_value_t tensor;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/tensors.safetensors", folder);
+  NEED(gantry_tensor_file_save(path, given, 3, "{\"from\":\"C\"}") == GANTRY_OK);
+  NEED(gantry_tensor_file_load(path, &file) == GANTRY_OK);
+  EXPECT(gantry_tensor_file_num_tensors(file) == 3);
+  EXPECT(strcmp(gantry_tensor_file_metadata(file), "{\"from\":\"C\"}") == 0);
+  NEED(gantry_tensor_file_tensor(file, 0, &tensor) == GANTRY_OK); /* the widest first */
+  EXPECT(strcmp(tensor.name, "a") == 0 && tensor.element == GANTRY_F64 && tensor.rank == 1);
+  EXPECT(tensor.dims[0] == 3 && memcmp(tensor.data, numbers, sizeof numbers) == 0);
+  NEED(gantry_tensor_file_tensor(file, 1, &tensor) == GANTRY_OK);
+  EXPECT(strcmp(tensor.name, "n") == 0 && tensor.rank == 2 && tensor.dims[1] == 5);
+  EXPECT_ERROR(gantry_tensor_file_tensor(file, 3, &tensor), GANTRY_INVALID_ARGUMENT,
+               "there is no tensor number 3 of 3");
+  gantry_tensor_file_destroy(file);
+  gantry_tensor_file_destroy(NULL);
+  EXPECT(gantry_tensor_file_num_tensors(NULL) == 0 && gantry_tensor_file_metadata(NULL) == NULL);
+
+  write_content(path, "12345678{}", 10);
+  EXPECT_ERROR(gantry_tensor_file_load(path, &file), GANTRY_CORRUPT, "its header has ");
+  EXPECT(file == NULL);
+  EXPECT_ERROR(gantry_tensor_file_load(folder, &file), GANTRY_INVALID_ARGUMENT, folder);
+  given[1].name = "a";
+  EXPECT_ERROR(gantry_tensor_file_save(path, given, 3, NULL), GANTRY_INVALID_ARGUMENT,
+               "a tensor is called 'a', which another one is, too");
+  given[1].name = NULL;
+  EXPECT_ERROR(gantry_tensor_file_save(path, given, 3, NULL), GANTRY_INVALID_ARGUMENT,
+               "tensor 1 has no name");
+  given[2].data = NULL;
+  EXPECT_ERROR(gantry_tensor_file_save(path, given + 2, 1, NULL), GANTRY_INVALID_ARGUMENT,
+               "tensor 'a': the data is a null pointer");
+  given[2].element = (gantry_element_type_t)40;
+  EXPECT_ERROR(gantry_tensor_file_save(path, given + 2, 1, NULL), GANTRY_INVALID_ARGUMENT,
+               "tensor 'a': unknown element type 40");
+}
+
 int main(int argc, char **argv) {
   if (argc != 2)
     return 2;
@@ -515,6 +711,9 @@ int main(int argc, char **argv) {
   test_state(argv[1]);
   test_whole_state(argv[1]);
   test_values_that_do_not_fit(argv[1]);
+  test_state_files(argv[1]);
+  test_states_that_do_not_fit(argv[1]);
+  test_tensor_files(argv[1]);
   if (failures)
     fprintf(stderr, "%d failures\n", failures);
   return failures != 0;

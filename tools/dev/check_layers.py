@@ -31,7 +31,8 @@ SHARED = {
     "Show": {"Support", "Device", "Placement", "Plan"},
 }
 RUNTIME = {
-    "Runtime": {"Support", "Device", "Plan"},
+    # Formats: files of variables.
+    "Runtime": {"Support", "Formats", "Device", "Plan"},
     "Drivers": {"Support", "Device", "Plan", "Runtime"},
     # PTX: of the emulator's library alone, which the driver opens.
     "Drivers/Emulated": {"Support", "Device", "Plan", "Runtime", "Drivers", "PTX"},
@@ -71,6 +72,7 @@ EDGES = {
     "CAPI/DLPack": {"CAPI", "Support", "Device", "Plan", "Runtime", "Drivers"},
     "CAPI/DLPackTypes": {"CAPI"},
     "CAPI/Handles": {"CAPI", "Support", "Runtime"},
+    "CAPI/StateFile": {"CAPI", "Support", "Formats", "Runtime"},
     "CAPI/Show": {"CAPI", "Support", "Plan", "Show"},
     "CAPI/Machine": {"CAPI", "Support", "Device", "Machine"},
     "CAPI/Topology": {"CAPI", "Support", "Device", "Machine"},

@@ -282,7 +282,7 @@ private:
         "  gantry run model.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate "
         "--place 'op:MatMul=GPU:1' --log-device-placement\n"
         "  gantry run train.mlir --devices=CPU:0,GPU:0,GPU:1 --simulate --replicate GPU:0,GPU:1 "
-        "--check-replicas --save-state w.npz\n");
+        "--check-replicas --save-state w.safetensors\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     addInputs(sub);
     repeatable(sub->add_option("--output", options.outputs,
@@ -307,11 +307,13 @@ private:
         ->option_text("X")
         ->check(numberUpTo(largestTolerance));
     sub->add_option("--load-state", options.loadState,
-                    "values of the plan's variables before the first run, by name")
-        ->option_text("FILE.npz");
+                    "values of the plan's variables before the first run, by name: an .npz or "
+                    ".safetensors file")
+        ->option_text("FILE");
     sub->add_option("--save-state", options.saveState,
-                    "where to write the plan's variables after the last run")
-        ->option_text("FILE.npz");
+                    "where to write the plan's variables after the last run: an .npz file, or "
+                    "one that ends in .safetensors")
+        ->option_text("FILE");
     sub->add_option(
            "--trace", options.trace,
            "where to write what ran when, for ui.perfetto.dev or chrome://tracing: a track "

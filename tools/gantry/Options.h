@@ -53,7 +53,7 @@ struct Options {
   std::vector<std::string> memorySettings; ///< GPU:0=limit:4GiB: what may be taken of devices
   std::string simOrder;                    ///< of simulated commands: virtual, random:SEED
 
-  std::string loadState, saveState; ///< run: archives of the plan's variables; empty: none
+  std::string loadState, saveState; ///< run: files of the plan's variables; empty: none
   bool checkReplicas = false;       ///< run: compare with a run on one device
   bool compareMath = false;         ///< run: compare with a run in f32
   std::optional<double> mathLimit;  ///< of that, as a part of the largest value

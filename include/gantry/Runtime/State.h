@@ -6,6 +6,7 @@
 #include "gantry/Runtime/RunLock.h"
 #include "gantry/Runtime/Tensor.h"
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -67,6 +68,12 @@ public:
   /// memory, a variable given twice, or writing a mirror, which gets what its variable gets.
   Status read(std::span<const Value> values) const;
   Status write(std::span<const Value> values);
+
+  /// Gives `take` the bytes of each variable, one after the other, with no run that writes them in
+  /// between, in place where they are memory of the host, else copied there one at a time. Ends
+  /// with the first failure of `take`. Errors: NOT_FOUND; DOES_NOT_FIT, no memory for a copy.
+  Status readEach(std::span<const std::string_view> names,
+                  const std::function<Status(std::span<const uint8_t>)> &take) const;
 
   /// Where bytes lie, and what keeps them there where the state itself does not.
   struct Place {

@@ -1,9 +1,11 @@
 // The n-th thing that a driver is asked for fails, n = 1, 2, ... until nothing does: the failure
 // arrives as the right status, nothing leaks, and what was there before goes on working.
 #include "gantry/Runtime/Session.h"
+#include "gantry/Runtime/StateFile.h"
 
 #include "Runtime/FaultyDriver.h"
 #include "Runtime/PlanBuilder.h"
+#include "TemporaryFolder.h"
 
 namespace gantry::runtime::test {
 namespace {
@@ -135,6 +137,28 @@ TEST_P(Fault, aSessionGoesOnAfterAFailedRun) {
   }
   // Staging in, the copy, staging out; four launches where the driver does them.
   EXPECT_EQ(failures, GetParam() == Memory::apart ? 7u : 3u);
+}
+
+/// What a device fails at leaves the file from before as it was, and loading goes on afterwards.
+TEST_P(Fault, filesOfVariablesStayWhole) {
+  World world(GetParam());
+  TemporaryFolder folder;
+  const std::string path = folder / "v.safetensors";
+  auto state = State::create(world.builder.load(world.runtime).take()).take();
+  std::vector<float> ones(n, 1), twos(n, 2), values(n);
+  ASSERT_OK(state->write("v", ones.data()));
+  ASSERT_OK(saveState(*state, path, {{"step", "1"}}));
+  ASSERT_OK(state->write("v", twos.data()));
+  world.faults.failNth(1);
+  Status saved = saveState(*state, path, {{"step", "2"}});
+  // Memory of the host is read where it is.
+  EXPECT_EQ(saved.code(), GetParam() == Memory::apart ? world.faults.code : StatusCode::ok);
+  world.faults.failNth(1);
+  EXPECT_EQ(loadState(*state, path, {}).code(), world.faults.code);
+  world.faults.failNth(Faults::never);
+  ASSERT_OK(loadState(*state, path, {}));
+  ASSERT_OK(state->read("v", values.data()));
+  EXPECT_EQ(values, GetParam() == Memory::apart ? ones : twos);
 }
 
 std::string nameOf(const ::testing::TestParamInfo<Memory> &info) {

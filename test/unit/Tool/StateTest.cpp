@@ -1,6 +1,10 @@
 // Variables over runs: read from archives, written to them, compared between replicas.
 #include "ToolFixture.h"
 
+#include "gantry/Formats/Safetensors.h"
+
+#include <cstring>
+
 using namespace gantry;
 using namespace gantry::tool::test;
 
@@ -52,6 +56,45 @@ TEST_F(State, GoesOnFromWhereItWas_p8) {
   EXPECT_EQ((*saved)[0].name, "v");
   EXPECT_EQ(valueAt((*saved)[0].array.view(), 1), 3.0);
   EXPECT_HAS(gantry("run v.gantry --fill ones --load-state v.npz").out, "[4. 4.]");
+}
+
+TEST_F(State, GoesOnFromASafetensorsFile_p8) {
+  ASSERT_EQ(gantry("run m.gantry --fill ones --repeat 3 --save-state v.safetensors").status, 0);
+  auto saved = SafetensorsFile::open(folder / "v.safetensors");
+  ASSERT_TRUE(saved) << saved.status().message();
+  ASSERT_EQ(saved->content().tensors().size(), 1u); // no mirror
+  EXPECT_EQ(saved->content().tensors()[0].type(), "f32[2]");
+  EXPECT_EQ(valueAt(saved->content().tensors()[0].view(), 1), 3.0);
+  const Result next = gantry("run v.gantry --fill ones --load-state v.safetensors "
+                             "--save-state v.safetensors");
+  EXPECT_HAS(next.out, "[4. 4.]");
+  EXPECT_HAS(gantry("run m.gantry --fill ones --load-state v.safetensors").out, "[5. 5.]");
+}
+
+TEST_F(State, NamesWhatIsWrongInASafetensorsFile) {
+  auto array = Array::make(ElementType::f32, {3});
+  std::memset(array->bytes.data(), 0, array->bytes.size());
+  const std::pair<std::string, ArrayView> wide[] = {{"v", array->view()}};
+  ASSERT_TRUE(writeSafetensors(folder / "wide.safetensors", wide).ok());
+  const std::pair<std::string, ArrayView> other[] = {{"w", array->view()}};
+  ASSERT_TRUE(writeSafetensors(folder / "other.safetensors", other).ok());
+  write(folder / "torn.safetensors", std::string(5, '\0'));
+  const auto load = [&](const std::string &file) {
+    return gantry("run v.gantry --fill ones --load-state " + file).err;
+  };
+  EXPECT_HAS(load("wide.safetensors"), "gantry: error: variable 'v' is f32[2], but "
+                                       "'wide.safetensors' holds f32[3]\n");
+  EXPECT_HAS(load("other.safetensors"), "gantry: error: no variable is called 'w', which is in "
+                                        "'other.safetensors'; the variables are v: f32[2]\n");
+  EXPECT_HAS(load("torn.safetensors"),
+             "gantry: error: 'torn.safetensors' is not a readable safetensors file: it has 5 "
+             "bytes, and the length of the header alone takes 8\n");
+  EXPECT_HAS(load("none.safetensors"),
+             "gantry: error: cannot open 'none.safetensors': no such file or folder\n");
+  save("two.gantry", true, 1, "");
+  ASSERT_EQ(gantry("run v.gantry --fill ones --save-state v.safetensors").status, 0);
+  EXPECT_HAS(gantry("run two.gantry --fill ones --load-state v.safetensors").err,
+             "gantry: variable 'v_1' is not in 'v.safetensors' and keeps its initial value\n");
 }
 
 TEST_F(State, MirrorsGetWhatTheirVariableGets_r4) {

@@ -53,7 +53,7 @@ std::string mathOf(const Options &options) {
 }
 
 Expected<bool> compareMath(const Options &options, Execution &rounded, GivenArrays inputs,
-                           const std::vector<arrays::NamedArray> &state) {
+                           const StateValues &state) {
   auto prepared = Prepared::from(inF32(options), std::move(inputs));
   if (!prepared)
     return prepared.status();

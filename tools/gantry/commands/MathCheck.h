@@ -1,7 +1,7 @@
 // Products of rounded factors against those of f32: --compare-math.
 #pragma once
 
-#include "Execution.h"
+#include "StateFile.h"
 
 namespace gantry::tool {
 
@@ -10,7 +10,7 @@ namespace gantry::tool {
 /// of `rounded`, which has run, are from its own. False when one is further off than
 /// `options.mathLimit` as a part of the largest value.
 Expected<bool> compareMath(const Options &options, Execution &rounded, GivenArrays inputs,
-                           const std::vector<arrays::NamedArray> &state);
+                           const StateValues &state);
 
 /// What --math says.
 std::string mathOf(const Options &options);

@@ -152,7 +152,7 @@ Options forOneDevice(const Options &options) {
 } // namespace
 
 Expected<bool> checkReplicas(const Options &options, Execution &replicated, GivenArrays inputs,
-                             const std::vector<arrays::NamedArray> &state) {
+                             const StateValues &state) {
   auto prepared = Prepared::from(forOneDevice(options), std::move(inputs));
   if (!prepared) {
     printNote("this error is in the program for one device that --check-replicas compares with");

@@ -1,7 +1,7 @@
 // Replicas against one device: --check-replicas (spec R5).
 #pragma once
 
-#include "Execution.h"
+#include "StateFile.h"
 
 namespace gantry::tool {
 
@@ -13,6 +13,6 @@ namespace gantry::tool {
 /// of the largest value: that of the coarsest float type in the function and the variables. False
 /// when one does not.
 Expected<bool> checkReplicas(const Options &options, Execution &replicated, GivenArrays inputs,
-                             const std::vector<arrays::NamedArray> &state);
+                             const StateValues &state);
 
 } // namespace gantry::tool

@@ -229,9 +229,9 @@ int runCommand(const Options &options) {
     printRemarks(model.plan());
   printPlacementLog(model.plan(), execution.function().name, options.placementLog);
 
-  std::vector<arrays::NamedArray> state;
+  StateValues state;
   if (!options.loadState.empty()) {
-    auto read = arrays::readArrays(options.loadState);
+    auto read = StateValues::read(options.loadState);
     if (!read)
       return report(read.status());
     state = read.take();

@@ -13,36 +13,7 @@ using Variable = runtime::State::Variable;
 
 namespace {
 
-std::string describe(const runtime::State &state) {
-  std::string text;
-  for (const Variable &variable : state.variables())
-    if (variable.mirrorOf.empty())
-      text += (text.empty() ? "" : ", ") + variable.name + ": " + variable.type.str();
-  return text;
-}
-
-/// The variables that an array is for: the one of its name and that one's mirrors.
-Expected<std::vector<const Variable *>>
-findTargets(const runtime::State &state, const arrays::NamedArray &given, const std::string &file) {
-  std::vector<const Variable *> targets;
-  for (const Variable &variable : state.variables()) {
-    const bool isMirror = variable.mirrorOf == given.name;
-    if (!isMirror && (variable.name != given.name || !variable.mirrorOf.empty()))
-      continue;
-    ElementType element = given.array.element;
-    // NumPy has no bfloat16, so its bits come as uint16.
-    if (element == ElementType::u16 && variable.type.element == ElementType::bf16)
-      element = ElementType::bf16;
-    if (element != variable.type.element || given.array.shape != variable.type.shape)
-      return Status::invalidArgument("variable '" + variable.name + "' is " + variable.type.str() +
-                                     ", but '" + file + "' holds " + given.array.type());
-    targets.push_back(&variable);
-  }
-  if (targets.empty())
-    return Status::notFound("no variable is called '" + given.name + "', which is in '" + file +
-                            "'; the variables are " + describe(state));
-  return targets;
-}
+bool isSafetensors(const std::string &file) { return file.ends_with(".safetensors"); }
 
 Expected<runtime::State *> stateOf(Execution &execution, const char *flag) {
   runtime::State *state = execution.state();
@@ -53,26 +24,55 @@ Expected<runtime::State *> stateOf(Execution &execution, const char *flag) {
 
 } // namespace
 
-Status loadState(Execution &execution, const std::vector<arrays::NamedArray> &given,
-                 const std::string &file) {
+Expected<StateValues> StateValues::read(const std::string &file) {
+  StateValues values;
+  if (isSafetensors(file)) {
+    auto mapped = arrays::SafetensorsFile::open(file);
+    if (!mapped)
+      return mapped.status();
+    values.mapped = mapped.take();
+    return values;
+  }
+  auto archive = arrays::readArrays(file);
+  if (!archive)
+    return archive.status();
+  values.archive = archive.take();
+  return values;
+}
+
+std::vector<runtime::NamedView> StateValues::views() const {
+  std::vector<runtime::NamedView> all;
+  for (const arrays::NamedArray &array : archive)
+    all.emplace_back(array.name, array.array.view());
+  if (mapped)
+    for (const arrays::Safetensors::Tensor &tensor : mapped->content().tensors())
+      all.emplace_back(tensor.name, tensor.view());
+  return all;
+}
+
+/// NumPy has no bfloat16, so its bits come from archives as uint16.
+static void readAsBFloat(runtime::NamedView &value, const runtime::State &state) {
+  for (const Variable &variable : state.variables())
+    if (variable.name == value.first && variable.type.element == ElementType::bf16 &&
+        value.second.element == ElementType::u16)
+      value.second.element = ElementType::bf16;
+}
+
+Status loadState(Execution &execution, const StateValues &given, const std::string &file) {
   auto state = stateOf(execution, "--load-state");
   if (!state)
     return state.status();
-  // All are looked at before the first is written: an archive is loaded whole or not at all.
-  std::vector<std::vector<const Variable *>> targets;
-  for (const arrays::NamedArray &array : given) {
-    auto found = findTargets(**state, array, file);
-    if (!found)
-      return found.status();
-    targets.push_back(found.take());
-  }
-  for (size_t i = 0; i < targets.size(); ++i)
-    for (const Variable *variable : targets[i])
-      GANTRY_RETURN_IF_ERROR((*state)->write(variable->name, given[i].array.bytes.data()));
+  std::vector<runtime::NamedView> values = given.views();
+  if (!isSafetensors(file))
+    for (runtime::NamedView &value : values)
+      readAsBFloat(value, **state);
+  runtime::StateLoad how;
+  how.keepMissing = true;
+  GANTRY_RETURN_IF_ERROR(runtime::loadState(**state, values, file, how));
   for (const Variable &variable : (*state)->variables())
     if (variable.mirrorOf.empty() &&
-        std::none_of(given.begin(), given.end(),
-                     [&](const auto &array) { return array.name == variable.name; }))
+        std::none_of(values.begin(), values.end(),
+                     [&](const auto &value) { return value.first == variable.name; }))
       printNote("variable '" + variable.name + "' is not in '" + file +
                 "' and keeps its initial value");
   return {};
@@ -90,6 +90,8 @@ Status saveState(Execution &execution, const std::string &file) {
   auto state = stateOf(execution, "--save-state");
   if (!state)
     return state.status();
+  if (isSafetensors(file))
+    return runtime::saveState(**state, file, {});
   std::vector<Array> values;
   std::vector<std::string> names;
   for (const Variable &variable : (*state)->variables()) {
