@@ -6,6 +6,7 @@ from .array import (Array as Array, arange as arange, array as array, from_dlpac
                     ones as ones, tensor as tensor, zeros as zeros)
 from .autodiff import grad as grad, hvp as hvp, jvp as jvp, value_and_grad as value_and_grad, vjp as vjp
 from ._donate import donate as donate
+from ._tensors import load_safetensors as load_safetensors, save_safetensors as save_safetensors
 from .device import (Device as Device, cpu as cpu, device as device, devices as devices, gpu as gpu, gpus as gpus,
                      memory as memory, num_gpus as num_gpus, try_all_gpus as try_all_gpus, try_gpu as try_gpu)
 from .dtypes import (DType as DType, bfloat16 as bfloat16, bool_ as bool_, float16 as float16, float32 as float32,

@@ -46,6 +46,8 @@ COPY_SAME_DEVICE = 0
 COPY_HOST_TO_DEVICE = 1
 COPY_DEVICE_TO_HOST = 2
 COPY_DEVICE_TO_DEVICE = 3
+STATE_LOAD_KEEP_MISSING = 1
+STATE_LOAD_SKIP_UNKNOWN = 2
 SHOW_LOG = 0
 SHOW_COPIES = 1
 SHOW_MEMORY = 2
@@ -536,6 +538,14 @@ RUNTIME = (
     ("gantry_state_write", c_int, (c_void_p, c_char_p, c_void_p, c_size_t)),
     ("gantry_state_read_values", c_int, (c_void_p, POINTER(gantry_value_t), c_size_t)),
     ("gantry_state_write_values", c_int, (c_void_p, POINTER(gantry_value_t), c_size_t)),
+    ("gantry_state_save", c_int, (c_void_p, c_char_p, c_char_p)),
+    ("gantry_state_load", c_int, (c_void_p, c_char_p, c_char_p, c_uint32)),
+    ("gantry_tensor_file_load", c_int, (c_char_p, POINTER(c_void_p))),
+    ("gantry_tensor_file_destroy", None, (c_void_p,)),
+    ("gantry_tensor_file_num_tensors", c_size_t, (c_void_p,)),
+    ("gantry_tensor_file_tensor", c_int, (c_void_p, c_size_t, POINTER(gantry_value_t))),
+    ("gantry_tensor_file_metadata", c_char_p, (c_void_p,)),
+    ("gantry_tensor_file_save", c_int, (c_char_p, POINTER(gantry_value_t), c_size_t, c_char_p)),
     ("gantry_session_create", c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
     ("gantry_session_destroy", None, (c_void_p,)),
     ("gantry_session_state", c_int, (c_void_p, POINTER(c_void_p))),

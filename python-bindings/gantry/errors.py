@@ -23,7 +23,7 @@ class NotFoundError(GantryError, LookupError):
 
 
 class CorruptPlanError(GantryError):
-    """A plan file is damaged."""
+    """A plan file, or one of tensors, is damaged."""
 
 
 class UnsupportedError(GantryError, NotImplementedError):

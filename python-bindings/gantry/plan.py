@@ -21,9 +21,10 @@ from ._compile import check_options, check_source, compile_source, flags_of, req
 from ._donate import Donated, Gift, take
 from ._files import content_of, whole_file
 from ._show import Shown, timeline_of
+from ._tensors import File, Stored, as_values, is_safetensors, match, texts
 from ._wait import interruptible, raise_kept
 from .array import Array, GivenTo, _known, array as make_array, as_numpy, borrow, type_of
-from .dtypes import BY_NUMBER
+from .dtypes import BY_NUMBER, bfloat16, uint16
 from .errors import GantryError, InvalidArgumentError, NotFoundError
 
 
@@ -477,8 +478,7 @@ class State:
         """Writes a variable, and adds one that is not there."""
         known = {variable.name: variable for variable in self.variables}
         if name not in known:
-            made = value if isinstance(value, Array) else make_array(value)
-            _library.check(self._library.gantry_state_add(self._handle, name.encode(), made._handle))
+            self._add(name, value if isinstance(value, Array) else make_array(value))
             return
         port = known[name]
         values, kind = as_numpy(value, None if hasattr(value, "dtype") else port.dtype)
@@ -491,16 +491,60 @@ class State:
         """Adds those variables of a plan that are not there, with the plan's values."""
         _library.check(self._library.gantry_state_extend(self._handle, plan._handle))
 
-    def load(self, mapping):
-        """Writes variables from a mapping, or from an .npz file that `save` wrote."""
-        if isinstance(mapping, (str, os.PathLike)):
-            with np.load(mapping) as file:
-                mapping = dict(file)
-        for name, value in mapping.items():
-            self[name] = value
+    def load(self, mapping, map=None, strict=False):
+        """Writes variables, all or none, from a mapping, or from a .safetensors or .npz file; gives (missing, unknown), names of
+        variables that it lacks and of values that were no variable's, which are added.
 
-    def save(self, path):
-        """Writes all variables to an .npz file, whole or not at all."""
+        map     other names: a dict of the file's names, or a function of them; what it gives is a variable's name, or
+                (name, axes) where that one's axes are in another order, or None to pass a value over
+        strict  True: NotFoundError for missing and for unknown ones
+        """
+        if not isinstance(mapping, (str, bytes, os.PathLike)):
+            return self._load({name: Stored(*as_numpy(value)) if hasattr(value, "dtype") else value
+                               for name, value in mapping.items()}, "the mapping", map, strict)
+        path = os.fsdecode(mapping)
+        if is_safetensors(path):
+            with File(path) as file:
+                return self._load(file.tensors, f"'{path}'", map, strict)
+        with np.load(path) as file:
+            return self._load({name: Stored(*as_numpy(value)) for name, value in file.items()}, f"'{path}'", map, strict)
+
+    def _load(self, values, where, map, strict):
+        known = {port.name: port for port in self.variables}
+        for name, value in values.items():
+            port = known.get(name)
+            if not isinstance(value, Stored):  # plain numbers take the variable's type
+                value = values[name] = Stored(*as_numpy(value, port and port.dtype))
+            if map is None and port and (value.dtype, value.values.shape) != (port.dtype, port.shape):
+                if (value.dtype, port.dtype) != (uint16, bfloat16) or value.values.shape != port.shape:
+                    raise InvalidArgumentError(f"variable '{name}': expected {port.dtype}{list(port.shape)}, got "
+                                               f"{value.dtype}{list(value.values.shape)}")
+                values[name] = Stored(value.values, bfloat16)  # as NumPy has it, which lacks bfloat16
+        found, names = match(values, {name: (port.dtype, port.shape) for name, port in known.items()}, where, map, strict)
+        self._write(found)
+        for name in names.unknown:
+            kept = values[name]
+            self._add(name, make_array(kept.values, dtype=kept.dtype))
+        return names
+
+    def _write(self, found):
+        given = as_values(found)
+        _library.check(self._library.gantry_state_write_values(self._handle, given, len(given)))
+
+    def _add(self, name, made):
+        _library.check(self._library.gantry_state_add(self._handle, name.encode(), made._handle))
+
+    def _save(self, path, metadata):
+        _library.check(self._library.gantry_state_save(self._handle, os.fsencode(path), metadata))
+
+    def save(self, path, metadata=None):
+        """Writes all variables, whole or not at all: to a .safetensors file, with texts by name, which is on the disk then; else to
+        an .npz file."""
+        if is_safetensors(path):
+            self._save(path, texts(metadata))
+            return
+        if metadata:
+            raise InvalidArgumentError("an .npz file has no metadata; a file that ends in .safetensors has")
         with whole_file(path) as file:
             np.savez(file, **{name: self[name].numpy() for name in self})
 

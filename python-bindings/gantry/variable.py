@@ -15,8 +15,11 @@ import collections
 import ctypes
 import threading
 
+import numpy as np
+
 from . import _apply, _c, _library, _runtime
 from ._operators import Operators, Shaped, fixed
+from ._tensors import Stored, as_values
 from .array import Array, Reads, array, as_numpy, fit_number
 from .errors import InvalidArgumentError
 from .graph import Value, suspended, tracing
@@ -85,6 +88,42 @@ class _Shared(State):
     def __getitem__(self, name):
         with _lock:
             return super().__getitem__(name)
+
+    def _write(self, found):
+        with _lock:
+            super()._write(found)
+
+    def _add(self, name, made):
+        with _lock:
+            super()._add(name, made)
+
+    def _save(self, path, metadata):
+        with _lock:
+            super()._save(path, metadata)
+
+
+def values_of(named):
+    """Stored values of pairs of name and Variable, all of one moment, with no run in between, under these names."""
+    state = variables()
+    made = {each.name: Stored(np.empty(each.shape, each.dtype.numpy), each.dtype) for _, each in named}
+    given = as_values(made)
+    with _lock:
+        _library.check(state._library.gantry_state_read_values(state._handle, given, len(given)))
+    return {name: made[each.name] for name, each in named}
+
+
+def give(named, found):
+    """Gives pairs of name and Variable the Stored values of their names, all of them or none, with no run in between."""
+    given = [(variable, found[name]) for name, variable in named if name in found]
+    if tracing() is not None:
+        raise InvalidArgumentError("variables are loaded while a function is traced, which would not load them when it runs; "
+                                   "load them before")
+    for variable, _ in given:
+        variable._check_free()
+    for variable, _ in given:
+        for tape in _apply.tapes():
+            tape.forget(variable)
+    variables()._write({variable.name: stored for variable, stored in given})
 
 
 def _traced_anew(name, what):

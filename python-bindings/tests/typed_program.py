@@ -38,6 +38,10 @@ plan.report("report.html")
 print(plan.log()[0].upper(), plan.diff(plan)["same"], plan.why_not("MatMul", gt.gpu(1)))
 state = gt.State()
 state["w"] = np.zeros(3, np.float32)
+state.save("w.safetensors", {"step": "1"})
+lacking: List[str] = state.load("w.safetensors", map={"v": None, "k": ("w", (0,))}).missing
+arrays: Dict[str, gt.Array] = gt.load_safetensors("w.safetensors", device="GPU:0")
+gt.save_safetensors("again.safetensors", arrays, {"from": "w"})
 for name, output in plan.session(state).run(x=x).items():
     print(name, output.item(), output.device.id)
 try:

@@ -2,18 +2,20 @@
 
 import contextlib
 import functools
+import os
 import re
 import threading
 
 from .. import _runtime
 from .._apply import tapes
 from .._named import new_name
+from .._tensors import File, match, write
 from ..array import Kept, _target as target
 from ..device import devices, device as as_device, resolve, scopes
-from ..errors import InvalidArgumentError
+from ..errors import FailedPreconditionError, InvalidArgumentError
 from ..function import Function
 from ..graph import suspended, tracing
-from ..variable import Variable
+from ..variable import Variable, give, values_of
 from . import init
 
 _mode = threading.local()
@@ -220,6 +222,40 @@ class Module(Kept):
     def parameters(self):
         """Its variables that are trainable."""
         return [variable for variable in self.variables() if variable.trainable]
+
+    # ---- files ----
+
+    def save(self, path, metadata=None):
+        """Writes its variables, all of one moment, into a .safetensors file under the names of `named_parameters`, with texts by
+        name besides. It is on the disk then, or what was there before is, and other libraries read it."""
+        self._check_built("saved")
+        write(path, values_of(self.named_parameters()), metadata)
+
+    def load(self, path, map=None, strict=True):
+        """Gives its variables the values of a .safetensors file by name, all of them or none; gives (missing, unknown), names of
+        variables that the file lacks and of tensors that are no variable's.
+
+        map     for files of others: a dict of the file's names, or a function of them; what it gives is a name of
+                `named_parameters`, or (name, axes) for a tensor whose axes are in another order, as (1, 0) for what
+                PyTorch has of a Dense, or None to pass it over
+        strict  True: NotFoundError for missing and for unknown ones
+
+        InvalidArgumentError for another type or shape, and for what is frozen."""
+        self._check_built("loaded")
+        named = self.named_parameters()
+        with File(path) as file:
+            found, names = match(file.tensors, {name: (each.dtype, each.shape) for name, each in named}, f"'{os.fsdecode(path)}'",
+                                 map, strict)
+            give(named, found)
+        return names
+
+    def _check_built(self, what):
+        for module in self.modules():
+            if type(module).build is not Module.build and not vars(module).get("_built"):
+                raise FailedPreconditionError(f"{module._own_name()} has variables only when it has seen an input, and is {what} "
+                                              "before that; call the network once")
+
+    # ---- devices ----
 
     def to(self, device):
         """Moves its variables, and those that it will make, to a device, and has what it computes computed there, unless a scope
