@@ -40,6 +40,7 @@ COMPLETE = {
     "compile --cubins": ("relu.mlir", "--devices=CPU:0,GPU:0", "--cubins=on", "-o", "out.gantry"),
     "run --output": ("m.onnx", "--fill", "ones", "--output", "out.npz"),
     "run --save-state": ("count.mlir", "--fill", "ones", "--save-state", "out.npz"),
+    "run --save-state=.safetensors": ("count.mlir", "--fill", "ones", "--save-state", "out.safetensors"),
     "report": ("m.onnx", "-o", "out.html"),
     "plan-text": ("p.gantry", "-o", "out.txt"),
 }
