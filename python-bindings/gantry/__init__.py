@@ -23,7 +23,7 @@ from .ops import *  # noqa: F401,F403
 from .math import (all, any, argmax, argmin, concat, cumsum, expand_dims, floor_divide, full_like, matmul,  # noqa: F811
                    max, mean, min, ones_like, pow, prod, reshape, softmax, squeeze, stack, sum, true_divide, where,
                    zeros_like)  # with defaults
-from . import data, losses, metrics, nn, optim
+from . import callbacks, data, losses, metrics, nn, optim
 from .plan import Plan, Pool, Session, State, compile, from_torch, load
 from .random import rand
 from .train import Trainer

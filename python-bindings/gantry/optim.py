@@ -10,7 +10,7 @@ docs/Optimizers.md, which the build makes. What it keeps between steps are varia
 
 import math
 
-from . import _c, math as gm, ops
+from . import _c, _runtime, math as gm, ops
 from ._named import look_up, new_name
 from .array import Kept, Reads, array
 from .errors import InvalidArgumentError
@@ -131,7 +131,7 @@ class Optimizer(Kept):
             limit = getattr(self, f"_{key}")
             if limit is not None and not limit > 0:
                 raise InvalidArgumentError(f"{type(self).__name__}: {key} is above 0, got {limit!r}")
-        self.rate, self.name = rate, name or new_name(type(self).__name__.lower())
+        self.rate, self.name, self._factor = rate, name or new_name(type(self).__name__.lower()), None
         with suspended():
             self.step = Variable(array(0, dtype="int64"), f"{self.name}/step", trainable=False)
         self._function = Function(self._apply)
@@ -139,6 +139,14 @@ class Optimizer(Kept):
     def apply(self, variables, gradients):
         """One step. `variables`: a Module, a Variable, or a list of these; gradients as value_and_grad gives them for that."""
         (self._apply if tracing() is not None else self._function)(variables, gradients)
+
+    def factor(self):
+        """A variable that rates are multiplied by from then on, 1 at first: float64[], where `step` is."""
+        if self._factor is None:
+            with suspended():
+                self._factor = Variable(array(1.0, dtype="float64"), f"{self.name}/factor", trainable=False, device=self.step.device)
+            _runtime.version += 1  # steps that were traced without it are traced anew
+        return self._factor
 
     def _apply(self, variables, gradients):
         graph = tracing()
@@ -167,7 +175,7 @@ class Optimizer(Kept):
         made = gm.tensor(made)
         if made.shape:
             raise InvalidArgumentError(f"a schedule gives a scalar, got {made.dtype}{list(made.shape)}")
-        return _f64(made)
+        return _f64(made) if self._factor is None else _f64(made) * self._factor.read()
 
     def _clipped(self, gradients):
         if self._clip_value is not None:

@@ -104,6 +104,18 @@ def next_key():
         return _root.fold(_drawn)
 
 
+def where():
+    """Where the program's own sequence is, as JSON has it; for `go_to`."""
+    with _lock:
+        return [_root.seed, _drawn]
+
+
+def go_to(place):
+    global _root, _drawn
+    with _lock:
+        _root, _drawn = Key(place[0]), place[1]
+
+
 class Draws:
     """What a function draws while it is traced: from the key that a call gives it, a stream for each draw. In a loop,
     which is traced once, the key of each round is another."""

@@ -1,4 +1,4 @@
-"""Training of a network on arrays.
+"""Training of a network, on arrays or a Dataset.
 
 >>> trainer = gt.Trainer(net, loss="scce", optimizer=gt.optim.Nadam(), metrics=["accuracy"])
 >>> print(trainer.plan(x[:32], y[:32]).explain())      # what a step takes, before anything runs
@@ -10,14 +10,18 @@ copied to the host but the logs, every `log_every` steps.
 """
 
 import functools
-import sys
-import time
+import inspect
+import json
 
 import numpy as np
 
-from . import losses, math as gm, metrics, ops, optim
+from . import _checkpoint, losses, math as gm, metrics, ops, optim, random
+from ._feeds import ArrayFeed, DatasetFeed, batch_of, feed_of
 from .array import Array
 from .autodiff import value_and_grad
+from .callbacks import Callback, Checkpoint, Progress
+from .data import Dataset
+from .data._trees import as_array
 from .dtypes import as_dtype
 from .errors import InvalidArgumentError
 from .function import Function, while_loop
@@ -25,6 +29,7 @@ from .graph import tracing
 from .nn.layers import Embedding
 from .nn.module import Module, Sequential, training
 from .random import Key
+from .variable import add_slot, give, slots_of, value_of, variables
 
 
 class History:
@@ -68,7 +73,9 @@ class Trainer:
         self._measure, self._metrics = losses.named(loss), [_metrics_named(each) for each in metrics]
         self._is_of_classes = self._measure in (losses.scce, losses.nll) or \
             getattr(self._measure, "func", None) in (losses.scce, losses.nll)
-        self._loss, self._epoch, self._checked = _metrics_named("loss"), 0, set()
+        self._loss, self._runs, self._is_stopped = _metrics_named("loss"), None, False
+        self.epoch, self.step, self.steps, self.total_steps = 0, 0, None, 0
+        self._active, self._began, self._is_prepared = (), 0, False
         flags = list(options.pop("flags", ()))
         if math:
             flags.append(f"math={math}")
@@ -138,55 +145,109 @@ class Trainer:
 
     # ---- training ----
 
-    def fit(self, x, y, validation=None, epochs=1, batch=32, shuffle=True, log_every=50, progress=True,
-            steps_per_run=1):
+    def fit(self, x, y=None, validation=None, epochs=1, batch=None, shuffle=True, log_every=50, progress=True,
+            steps_per_run=1, callbacks=(), resume=None):
         """Trains for so many epochs more; gives the History, of all epochs.
 
-        x, y        arrays with as many rows; ids of a first Embedding and labels of classes are held against their ranges
-        validation  a pair (x, y) that is evaluated behind each epoch
-        shuffle     rows come in an order that is a function of the seed and the epoch
+        x, y        arrays with as many rows, or a gantry.data.Dataset of pairs (x, y) as x alone; ids of a first Embedding and labels
+                    of classes are held against their ranges
+        validation  a pair (x, y), or a Dataset of such batches, of which the first epoch counts: evaluated behind each epoch
+        batch       rows of a step: 32 for arrays; a Dataset gives batches, where it is None, else elements that are put together
+        shuffle     rows of arrays come in an order that is a function of the seed and the epoch; a Dataset has its own
         log_every   steps between two looks at the logs, for the bar
         progress    a bar on stdout: `281/281 [====] - 3s 12ms/step - loss: ...`
         steps_per_run  so many steps are one run, a loop on the device over as many batches, which are given together: for
                     steps so short that starting them counts. What is learned is the same, byte for byte
+        callbacks   of gantry.callbacks
+        resume      a folder that a Checkpoint writes into, or a file of it: goes on from the last one that is whole, and ends as the
+                    fit would have that was broken off, after as many epochs from where that began; byte for byte, where data, seed
+                    and callbacks are the same. Begins where there is none
 
-        InvalidArgumentError for arrays that do not fit; KeyboardInterrupt leaves the network as the last whole step did.
+        InvalidArgumentError for arrays that do not fit, for a Dataset without a batch or without an end, and for a checkpoint that is
+        torn or of something else, which changes nothing; OSError for one that cannot be written; KeyboardInterrupt leaves the network
+        as the last whole step did.
         """
-        x, y = self._arrays(x, y)
-        batch = self._batch(batch, len(x))
         if not isinstance(steps_per_run, int) or steps_per_run < 1:
             raise InvalidArgumentError(f"a run has at least one step, got {steps_per_run!r}")
-        if validation is not None:
+        callbacks = self._active = self._callbacks(callbacks, progress, log_every)
+        feed = feed_of(x, y, batch, shuffle, self.seed, steps_per_run, self._arrays, self._checked)
+        if validation is not None and not isinstance(validation, Dataset):
             validation = self._arrays(*validation)
-        for _ in range(epochs):
-            self._reset()
-            order = np.random.Generator(np.random.Philox(key=[self.seed & 2**64 - 1, self._epoch])).permutation(len(x)) \
-                if shuffle else np.arange(len(x))
-            bar = _Bar(-(-len(x) // batch), f"Epoch {self._epoch + 1}", progress)
-            step = 0
-            for rows in _runs(order, batch, steps_per_run):
-                (self._step_function if rows.ndim == 1 else self._loop_function)(x[rows], y[rows])
-                before, step = step, step + (1 if rows.ndim == 1 else len(rows))
-                if progress and step // log_every > before // log_every:
-                    bar.show(step, self._log())
-            logs = self._log()
-            if validation is not None:
-                bar.show(bar.steps, logs)
-                logs.update({f"val_{name}": value for name, value in self._run(*validation, batch).items()})
-            bar.end(logs)
-            self.history._add(logs)
-            self._epoch += 1
+        self._began, self._is_stopped, self.step, position = self.epoch, False, 0, None
+        saved = _checkpoint.last(resume) if resume is not None else None
+        try:
+            for each in callbacks:
+                each.begin(self)
+            if saved is not None:
+                position = self._restore(*saved, feed, callbacks)
+            self._train(feed, validation, self._began + epochs, position, callbacks)
+            for each in callbacks:
+                each.end(self)
+        finally:
+            for each in callbacks:
+                each.close()
         return self.history
 
-    def evaluate(self, x, y, batch=32):
-        """Loss and metrics of rows, by name."""
+    def _callbacks(self, given, progress, log_every):
+        """All of them in the order in which they are called: checkpoints know what the others have done."""
+        wrong = next((each for each in given if not isinstance(each, Callback)), None)
+        if wrong is not None:
+            raise InvalidArgumentError(f"callbacks are those of gantry.callbacks, and classes made of Callback, got {wrong!r}")
+        given = [*([Progress(log_every)] if progress else []), *given]
+        return sorted(given, key=lambda each: isinstance(each, Checkpoint))
+
+    def _train(self, feed, validation, end, position, callbacks):
+        """Epochs up to that one, the first from a position on."""
+        while self.epoch < end and not self._is_stopped:
+            if position is None:
+                self._reset()
+                self.step = 0
+            self.steps, self._runs = feed.steps, feed.epoch(self.epoch, position)
+            try:
+                for each in callbacks:
+                    each.epoch_begin(self)
+                self._steps(callbacks)
+            finally:
+                self._runs.close()
+                self._runs = None
+            if not self.step:
+                raise feed.empty()
+            self.steps = feed.steps = self.step
+            logs = self._log()
+            if validation is not None:
+                logs.update({f"val_{name}": value for name, value in self._validate(validation, feed.batch).items()})
+            self.history._add(logs)
+            self.epoch, self.step, position = self.epoch + 1, 0, None
+            for each in callbacks:
+                each.epoch_end(self, logs)
+
+    def _steps(self, callbacks):
+        for x, y, steps in self._runs:
+            (self._step_function if steps == 1 else self._loop_function)(x, y)
+            self.step += steps
+            self.total_steps += steps
+            for each in callbacks:
+                each.step_end(self, steps)
+
+    def stop(self):
+        """Has `fit` end behind this epoch: for callbacks."""
+        self._is_stopped = True
+
+    def logs(self):
+        """What was counted in the epoch so far, by name: one copy to the host."""
+        return self._log()
+
+    def evaluate(self, x, y=None, batch=None):
+        """Loss and metrics of rows, by name; of arrays, 32 at a time where batch is None, or of a Dataset of batches."""
+        if isinstance(x, Dataset):
+            return self._run(feed_of(x, y, batch, False, 0, 1, self._arrays, self._checked))
         x, y = self._arrays(x, y)
-        return self._run(x, y, self._batch(batch, len(x)))
+        return self._validate((x, y), batch_of(32 if batch is None else batch, len(x)))
 
     def predict(self, x, batch=32):
         """What the network gives of rows, as one NumPy array; of bfloat16 as float32."""
         x = self._rows(x)
-        batch = self._batch(batch, len(x))
+        batch = batch_of(batch, len(x))
         self._prepare(x)
         return np.concatenate([self._predict_function(x[start:start + batch]).numpy() for start in range(0, len(x), batch)])
 
@@ -199,10 +260,23 @@ class Trainer:
         variables."""
         return self._step_function.plan(*self._arrays(x, y))
 
-    def _run(self, x, y, batch):
+    def _validate(self, data, batch):
+        if isinstance(data, Dataset):
+            return self._run(DatasetFeed(data, self._checked, 1))
+        return self._run(ArrayFeed(*data, batch_of(batch, len(data[0])), False, 0, 1))
+
+    def _run(self, feed):
+        """Loss and metrics of all batches of a feed."""
         self._reset()
-        for start in range(0, len(x), batch):
-            self._look_function(x[start:start + batch], y[start:start + batch])
+        runs, seen = feed.epoch(0), 0
+        try:
+            for x, y, _ in runs:
+                self._look_function(x, y)
+                seen += 1
+        finally:
+            runs.close()
+        if not seen:
+            raise feed.empty()
         return self._log()
 
     def _reset(self):
@@ -212,24 +286,132 @@ class Trainer:
     def _log(self):
         return {each.name: float(value) for each, value in zip(self._logged(), self._logs().numpy())}
 
+    # ---- checkpoints ----
+
+    @property
+    def _can_save(self):
+        """Whether the data are where the last step was."""
+        return self._runs is None or self._runs.is_even
+
+    def _variables(self):
+        """Pairs of name and Variable of all that a step changes, but for what the optimizer keeps beside the network's."""
+        found = [(f"net/{path}", each) for path, each in self.net.named_parameters()]
+        found += [("optimizer/step", self.optimizer.step)]
+        if self.optimizer._factor is not None:
+            found += [("optimizer/factor", self.optimizer._factor)]
+        return found + [(f"metrics/{i}.{metric.name}/{key}", each) for i, metric in enumerate([self._loss, *self._metrics])
+                        for key, each in metric._sums.items()]
+
+    def _saved(self):
+        """What a checkpoint has of it, between two steps: arrays and texts."""
+        arrays = {name: (each.dtype, value_of(each)) for name, each in self._variables()}
+        state = variables()
+        for path, variable in self.net.named_parameters():
+            own = f"{variable.name}/{self.optimizer.name}/"
+            for slot in (name for name in slots_of(variable) if name.startswith(own)):
+                held = state[slot]
+                arrays[f"slots/{path}/{slot[len(own):]}"] = held.dtype, held.numpy()
+        callbacks = {name: _checkpoint.take_arrays(each.state(), f"callbacks/{name}", arrays)
+                     for name, each in _keyed(self._active)}
+        position = self._runs.state() if self._runs is not None else None
+        if position is not None:  # as long as a shuffle buffer is
+            arrays["fit/data"] = as_dtype("uint8"), np.frombuffer(json.dumps(position).encode(), np.uint8)
+        fit = {"epoch": self.epoch, "step": self.step, "total_steps": self.total_steps, "began": self._began, "seed": self.seed,
+               "stopped": self._is_stopped, "optimizer": type(self.optimizer).__name__, "history": self.history.history,
+               "random": random.where(), "callbacks": callbacks}
+        return arrays, {"fit": json.dumps(fit)}
+
+    def _restore(self, arrays, texts, feed, callbacks):
+        """Takes all of a checkpoint over, when all of it fits; gives the position in the data, None where an epoch begins."""
+        try:
+            fit = json.loads(texts["fit"])
+            position = json.loads(bytes(arrays["fit/data"][1])) if "fit/data" in arrays else None
+        except (KeyError, ValueError):
+            raise _checkpoint.Broken("the checkpoint does not say where it was") from None
+        for what, own in (("seed", self.seed), ("optimizer", type(self.optimizer).__name__)):
+            if fit[what] != own:
+                raise InvalidArgumentError(f"the checkpoint has the {what} {fit[what]}, and this trainer has {own}")
+        if position is not None:
+            feed.check(position)
+        if self.net.is_open or vars(self.net).get("_gives") is None:
+            self._prepare(self._rows(feed.first()))
+        held = self._fitting(arrays)
+        for variable, values in held:
+            give(variable, values)
+        for path, variable in self.net.named_parameters():
+            for name, (kind, values) in arrays.items():
+                if name.startswith(f"slots/{path}/"):
+                    add_slot(variable, f"{variable.name}/{self.optimizer.name}/{name[len(path) + 7:]}", kind, values)
+        self.epoch, self.step, self.total_steps, self._began = fit["epoch"], fit["step"], fit["total_steps"], fit["began"]
+        self._is_stopped, self.history.history = fit["stopped"], fit["history"]
+        random.go_to(fit["random"])
+        for name, each in _keyed(callbacks):
+            if name in fit["callbacks"]:
+                each.restore(_checkpoint.give_arrays(fit["callbacks"][name], arrays))
+        return position
+
+    def _fitting(self, arrays):
+        """Pairs of Variable and values of a checkpoint; InvalidArgumentError where it is of another network."""
+        known, own = dict(self._variables()), ("net/", "optimizer/", "metrics/")
+        found = {name for name in arrays if name.startswith(own)}
+        for name in sorted(found ^ set(known)):
+            raise InvalidArgumentError(f"the checkpoint has no '{name}', which this trainer has" if name in known else
+                                       f"the checkpoint has '{name}', and this trainer has not")
+        for name, variable in known.items():
+            kind, values = arrays[name]
+            if (kind, values.shape) != (variable.dtype, variable.shape):
+                raise InvalidArgumentError(f"the checkpoint has '{name}' as {kind}{list(values.shape)}, and this trainer as "
+                                           f"{variable.dtype}{list(variable.shape)}")
+        return [(variable, arrays[name][1]) for name, variable in known.items()]
+
     # ---- arrays ----
 
     def _arrays(self, x, y):
-        x, y = self._rows(x), np.asarray(y.numpy() if isinstance(y, Array) else y)
-        if len(x) != len(y):
-            raise InvalidArgumentError(f"there are {len(x)} rows and {len(y)} labels")
+        x, y = self._rows(x), self._labels(y)
+        self._check_lengths(x, y)
         self._prepare(x)
+        return x, self._fit_labels(y)
+
+    def _checked(self, x, y):
+        """A batch of a Dataset as a step takes it."""
+        x, y = as_array(x), self._labels(y)
+        if not x.ndim or not y.ndim:
+            raise InvalidArgumentError(f"training takes batches, and the Dataset gives x of shape {list(x.shape)} and y of shape "
+                                       f"{list(y.shape)}: say .batch(rows), or batch=rows")
+        x = self._rows(x)
+        self._check_lengths(x, y)
+        if self.net.is_open or vars(self.net).get("_gives") is None or not self._is_prepared:
+            self._prepare(x)
+            self._is_prepared = True
+        else:
+            self._check_ids(x)
+        return x, self._fit_labels(y)
+
+    def _check_lengths(self, x, y):
+        if not y.ndim or len(x) != len(y):
+            raise InvalidArgumentError(f"there are {len(x)} rows and {len(y) if y.ndim else 'no'} labels")
+
+    def _labels(self, y):
+        y = as_array(y)
+        if y.dtype.kind not in "biuf" and y.dtype.kind in "USOmMc":
+            raise InvalidArgumentError(f"labels are numbers, got {y.dtype}; give classes numbers first")
+        return y.astype(np.int32) if y.dtype == bool else y
+
+    def _fit_labels(self, y):
         if self._is_of_classes:
             self._check_labels(y)
-        if y.dtype == np.float64 and not self._is_wide():
-            y = y.astype(np.float32)
-        return x, y
+        return y.astype(np.float32) if y.dtype == np.float64 and not self._is_wide() else y
 
     def _rows(self, x):
-        x = np.asarray(x.numpy() if isinstance(x, Array) else x)
+        if inspect.isgenerator(x) or hasattr(x, "__next__"):
+            raise InvalidArgumentError("training takes arrays or a Dataset; of a function that makes a generator of (x, y), "
+                                       "gantry.data.Dataset.from_generator(function).batch(rows) is one")
+        x = as_array(x)
+        if x.dtype.kind in "USOmMc":
+            raise InvalidArgumentError(f"a network takes numbers, got {x.dtype}; give texts numbers first, as in Dataset.map")
         if not x.ndim or not len(x):
             raise InvalidArgumentError(f"training takes rows, got an array of shape {list(x.shape)}")
-        return x.astype(np.float32) if x.dtype == np.float64 and not self._is_wide() else x
+        return x.astype(np.float32) if x.dtype == bool or x.dtype == np.float64 and not self._is_wide() else x
 
     def _type(self):
         """The type of the network's parameters, also before there are any; of the first, where they are of several."""
@@ -239,11 +421,6 @@ class Trainer:
 
     def _is_wide(self):
         return self._type() == "float64"
-
-    def _batch(self, batch, rows):
-        if not isinstance(batch, int) or batch < 1:
-            raise InvalidArgumentError(f"a batch has at least one row, got {batch!r}")
-        return min(batch, rows)
 
     def _check_ids(self, x):
         first = self.net
@@ -271,39 +448,15 @@ class Trainer:
             raise InvalidArgumentError(f"the network gives {classes} classes, and labels go from {y.min()} to {y.max()}")
 
 
-def _runs(order, batch, steps):
-    """The rows of each run: [steps, batch] of as many whole batches, then what is left of them one by one."""
-    whole = len(order) // (batch * steps) * steps * batch if steps > 1 else 0
-    yield from order[:whole].reshape(-1, steps, batch)
-    for start in range(whole, len(order), batch):
-        yield order[start:start + batch]
+def _keyed(callbacks):
+    """Pairs of name and callback, as "CSV.0"; how far a bar is is not kept."""
+    counts = {}
+    for each in callbacks:
+        if not isinstance(each, Progress):
+            kind = type(each).__name__
+            counts[kind] = counts.get(kind, -1) + 1
+            yield f"{kind}.{counts[kind]}", each
 
 
 def _metrics_named(given):
     return metrics.Mean("loss") if given == "loss" else metrics.named(given)
-
-
-class _Bar:
-    """`281/281 [====] - 3s 12ms/step - loss: 1.2345`, on one line of a terminal."""
-
-    def __init__(self, steps, title, shown):
-        self.steps, self._shown, self._began, self._in_place = steps, shown, time.perf_counter(), sys.stdout.isatty()
-        if shown:
-            print(title, flush=True)
-
-    def _line(self, step, logs):
-        took = time.perf_counter() - self._began
-        done = 30 * step // self.steps
-        bar = "=" * done + (">" + "." * (29 - done) if done < 30 else "")
-        rate = took / step
-        each = f"{rate:.0f}s" if rate >= 1 else f"{rate * 1e3:.0f}ms" if rate >= 1e-3 else f"{rate * 1e6:.0f}us"
-        return f"{step}/{self.steps} [{bar}] - {took:.0f}s {each}/step" + \
-            "".join(f" - {name}: {value:.4f}" for name, value in logs.items())
-
-    def show(self, step, logs):
-        if self._shown and self._in_place:
-            print("\r" + self._line(step, logs), end="", flush=True)
-
-    def end(self, logs):
-        if self._shown:
-            print(("\r" if self._in_place else "") + self._line(self.steps, logs), flush=True)

@@ -20,7 +20,7 @@ import numpy as np
 from . import _apply, _c, _library, _runtime
 from ._operators import Operators, Shaped, fixed
 from ._tensors import Stored, as_values
-from .array import Array, Reads, array, as_numpy, fit_number
+from .array import Array, Reads, array, as_numpy, fit_number, zeros
 from .errors import InvalidArgumentError
 from .graph import Value, suspended, tracing
 from .plan import State
@@ -340,3 +340,39 @@ for _name in vars(Operators):
         setattr(Variable, _name, _as_value(_name))
 Variable.__hash__ = object.__hash__
 Variable.T = property(lambda self: self.read().T)
+
+
+# ---- bytes, for checkpoints ----
+
+def value_of(variable):
+    """The bytes that a variable, or what an optimizer keeps under a name, holds: a NumPy array of its own."""
+    return (variables()[variable] if isinstance(variable, str) else variable._read()).numpy()
+
+
+def give(variable, values):
+    """Gives a variable, or what is kept under a name, a NumPy array of its type and shape, also a frozen one."""
+    state, name = variables(), variable if isinstance(variable, str) else variable.name
+    values = np.ascontiguousarray(values)
+    with _lock:
+        _library.check(state._library.gantry_state_write(state._handle, name.encode(), values.ctypes.data, values.nbytes))
+    if not isinstance(variable, str) and variable.frozen:
+        _runtime.version += 1
+
+
+def slots_of(variable):
+    """Names of what optimizers keep for a variable."""
+    with _lock:
+        return list(_slots.get(variable.name, ()))
+
+
+def add_slot(variable, name, dtype, values):
+    """What an optimizer keeps for a variable, beside it: written where it is there, else added."""
+    with _lock:
+        is_there = name in _slots[variable.name]
+    if not is_there:
+        made, state = zeros(values.shape, dtype=dtype, device=variable.device), variables()
+        with _lock:
+            _library.check(state._library.gantry_state_add(state._handle, name.encode(), made._handle))
+            _slots[variable.name].append(name)
+            _taken.add(name)
+    give(name, values)
