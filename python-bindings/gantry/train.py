@@ -17,7 +17,6 @@ import numpy as np
 
 from . import _checkpoint, losses, math as gm, metrics, ops, optim, random
 from ._feeds import ArrayFeed, DatasetFeed, batch_of, feed_of
-from .array import Array
 from .autodiff import value_and_grad
 from .callbacks import Callback, Checkpoint, Progress
 from .data import Dataset

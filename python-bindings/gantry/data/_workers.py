@@ -1,7 +1,7 @@
 """Processes that call a function of elements: spawned, with arrays in shared memory, results in the order of the calls.
 
-A worker has two slots, so that it never waits for the next element; of each slot a block holds what it is given, and a block what
-it gives. Blocks are files without a name (memfd), so that nothing of them outlives the processes, whatever ends these. Ctrl-C is
+A worker has two slots, so that it never waits for the next elements; of each slot a block holds what it is given, and a block what
+it gives. Elements that wait for one go together, a few at a time. Blocks are files without a name (memfd), so that nothing of them outlives the processes, whatever ends these. Ctrl-C is
 the parent's: workers do not hear of it, and end when the parent closes its end of their pipes.
 """
 
@@ -17,10 +17,12 @@ import threading
 import traceback
 import weakref
 
+import numpy as np
+
 from ..errors import GantryError, InvalidArgumentError
 from ._orders import call
 
-_SLOTS = 2
+_SLOTS, _TOGETHER = 2, 8
 _ALIGNED = 64  # bytes, of pieces in a block
 
 
@@ -78,7 +80,7 @@ def _opened(given):
 
 
 def _work(connection, pickled, given, made):
-    """A worker: takes a slot with an element and a key, and gives what it made there, until the pipe is closed."""
+    """A worker: takes a slot with elements and their keys, and gives what it made there, until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         f = pickle.loads(pickled)
@@ -88,17 +90,28 @@ def _work(connection, pickled, given, made):
     try:
         connection.send(("ready", None))
         while True:
-            slot, where, key = connection.recv()
-            connection.send(_result(f, given[slot].read(*where), key, made[slot]))
+            slot, where, keys = connection.recv()
+            connection.send(("made", made[slot].write([_result(f, *each) for each in zip(given[slot].read(*where), keys)])))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the parent has closed its end, or is gone
 
 
-def _result(f, element, key, block):
+def _result(f, element, key):
+    """What f gives, pickled where that is its error to tell; or what it raised."""
     try:
-        return ("made", block.write(call(f, element, key)))
+        made = call(f, element, key)
+        if not _is_plain(made):
+            pickle.dumps(made)
+        return True, made
     except BaseException as error:
-        return ("error", (type(error).__name__, str(error), traceback.format_exc()))
+        return False, (type(error).__name__, str(error), traceback.format_exc())
+
+
+def _is_plain(value):
+    """Whether a value can be pickled for sure."""
+    if isinstance(value, (tuple, list)):
+        return type(value) in (tuple, list) and all(map(_is_plain, value))
+    return type(value) is np.ndarray and not value.dtype.hasobject or isinstance(value, (int, float, str, np.generic))
 
 
 class _Worker:
@@ -119,11 +132,11 @@ class _Worker:
         other.close()
 
     def send(self):
-        """The next element that waits."""
-        job, element, key = self.waiting.popleft()
+        """The next elements that wait."""
+        jobs = [self.waiting.popleft() for _ in range(min(_TOGETHER, len(self.waiting)))]
         slot = self.free.popleft()
-        self.jobs.append((job, slot))
-        self.connection.send((slot, self.given[slot].write(element), key))
+        self.jobs.append(([job for job, _, _ in jobs], slot))
+        self.connection.send((slot, self.given[slot].write([element for _, element, _ in jobs]), [key for _, _, key in jobs]))
 
     def close(self):
         self.connection.close()
@@ -178,8 +191,8 @@ class Pool:
                 elif stop is not None and stop.is_set():
                     raise Ended
             del self._jobs[job]
-            kind, made = self._results.pop(job)
-        if kind == "error":
+            is_made, made = self._results.pop(job)
+        if not is_made:
             raise GantryError(f"map: element {number}: {made[0]}: {made[1]}\nin a worker:\n{made[2]}")
         return made
 
@@ -187,7 +200,9 @@ class Pool:
         """Nobody will wait for a job."""
         with self._lock:
             self._results.pop(job, None)
-            self._jobs.pop(job, None)
+            found = self._jobs.pop(job, None)
+            if found is not None:
+                found[0].waiting = collections.deque(each for each in found[0].waiting if each[0] != job)
 
     def _whole(self):
         """A block that leaves workers of which is known what they do, or none."""
@@ -196,10 +211,7 @@ class Pool:
     def _pump(self, worker):
         """Gives a worker what waits for it and has room."""
         while worker.is_ready and worker.waiting and worker.free:
-            if worker.waiting[0][0] in self._jobs:
-                worker.send()
-            else:
-                worker.waiting.popleft()
+            worker.send()
         if not worker.is_ready and worker.connection.poll(0):
             self._receive(worker)
 
@@ -215,12 +227,11 @@ class Pool:
             worker.is_ready = True
             self._pump(worker)
             return
-        job, slot = worker.jobs.popleft()
-        if kind == "made":
-            said = worker.made[slot].read(*said)
+        jobs, slot = worker.jobs.popleft()
+        for job, result in zip(jobs, worker.made[slot].read(*said)):
+            if job in self._jobs:
+                self._results[job] = result
         worker.free.append(slot)
-        if job in self._jobs:
-            self._results[job] = kind, said
         self._pump(worker)
 
     def _tell_end(self, worker):
@@ -230,8 +241,8 @@ class Pool:
         if not worker.is_ready:
             raise GantryError(f"map: a worker ended {how} while it started; what it said is on stderr. A script whose functions workers "
                               "call does its work below `if __name__ == \"__main__\":`, since they import it")
-        numbers = [self._jobs[job][1] for job, _ in worker.jobs if job in self._jobs]
-        raise GantryError(f"map: a worker ended {how}" + (f" while it had element {numbers[0]}" if numbers else ""))
+        numbers = [self._jobs[job][1] for jobs, _ in worker.jobs for job in jobs if job in self._jobs]
+        raise GantryError(f"map: a worker ended {how}" + (f" while it had elements {numbers[0]} to {numbers[-1]}" if numbers else ""))
 
 
 class _Whole:
