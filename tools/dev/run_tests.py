@@ -38,7 +38,7 @@ LIT = "/usr/lib/llvm-22/bin/lit"
 # Processor seconds of the long suites, which start first; only their order matters.
 SECONDS = {"ctest": 400, "lit": 280, "python": 210, "auto": 105, "gradients": 100, "models": 75, "models-cuda": 60,
         "gradients-gpu": 55, "replicate": 48, "random-ops": 44, "traffic-gpu": 38, "kernel-table": 38, "refusals": 36,
-        "static-compiler": 36, "shared-memory": 30, "onnx": 30, "amx": 30, "onnx-ops": 25, "placement-oracle": 24,
+        "static-compiler": 36, "shared-memory": 30, "resume": 30, "onnx": 30, "amx": 30, "onnx-ops": 25, "placement-oracle": 24,
         "convolutions": 24, "attention-bits": 22, "quantized": 20, "products-gpu": 18, "attention-math": 17}
 # How much suites draw or try by a flag, and with GANTRY_TEST_LONG=1, which tests in C++ and those of cases.py know, too.
 DRAWN = {"products": {"--count": (100, 200)}, "products-gpu": {"--count": (120, 300)}, "products-cores": {"--count": (80, 200)},
@@ -52,7 +52,7 @@ DRAWN = {"products": {"--count": (100, 200)}, "products-gpu": {"--count": (120, 
          "random-ops-gpu": {"--count": (400, 1000)}, "random-ops-cuda": {"--count": (120, 200)},
          "graphs-gpu": {"--count": (120, 300)}, "gradients": {"--graphs": (60, 200)}, "gradients-gpu": {"--graphs": (10, 20)},
          "shared-memory": {"--count": (20, 40)}, "over-limit": {"--count": (16, 24)},
-         "refusals": {"--first": (60, 150), "--drawn": (30, 60)}}
+         "refusals": {"--first": (60, 150), "--drawn": (30, 60)}, "resume": {"--kills": (3, 50)}}
 LONG = "GANTRY_TEST_LONG" in os.environ
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FIRST_LINES, LAST_LINES = 20, 40  # of what a failing test said
@@ -156,7 +156,7 @@ def suites(build, results, jobs):
                          ("convolutions", "convolutions_test.py"), ("quantized", "quantized_test.py"),
                          ("static-compiler", "static_compiler_test.py"),
                          ("hostile", "hostile_test.py"), ("plans", "plans_test.py"),
-                         ("refusals", "refusals_test.py"),
+                         ("refusals", "refusals_test.py"), ("resume", "resume_test.py"),
                          ("traffic-gpu", "gpu_traffic_test.py")):
         out = results / f"{name}.json"
         yield (name, [python, ROOT / "test/e2e" / script, "--build-dir", build, "--jobs", jobs, "--json", out, *drawn(name)],

@@ -1,7 +1,7 @@
 """Processes that call a function of elements: spawned, with arrays in shared memory, results in the order of the calls.
 
 A worker has two slots, so that it never waits for the next elements; of each slot a block holds what it is given, and a block what
-it gives. Elements that wait for one go together, a few at a time. Blocks are files without a name (memfd), so that nothing of them outlives the processes, whatever ends these. Ctrl-C is
+it gives. Elements that wait for one go together, where they are quickly done. Blocks are files without a name (memfd), so that nothing of them outlives the processes, whatever ends these. Ctrl-C is
 the parent's: workers do not hear of it, and end when the parent closes its end of their pipes.
 """
 
@@ -14,6 +14,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 import traceback
 import weakref
 
@@ -22,7 +23,7 @@ import numpy as np
 from ..errors import GantryError, InvalidArgumentError
 from ._orders import call
 
-_SLOTS, _TOGETHER = 2, 8
+_SLOTS, _TOGETHER, _QUICK = 2, 8, 2e-3  # elements that go together, at most, and seconds that they may take
 _ALIGNED = 64  # bytes, of pieces in a block
 
 
@@ -91,7 +92,9 @@ def _work(connection, pickled, given, made):
         connection.send(("ready", None))
         while True:
             slot, where, keys = connection.recv()
-            connection.send(("made", made[slot].write([_result(f, *each) for each in zip(given[slot].read(*where), keys)])))
+            began = time.perf_counter()
+            results = [_result(f, *each) for each in zip(given[slot].read(*where), keys)]
+            connection.send(("made", (made[slot].write(results), (time.perf_counter() - began) / len(results))))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the parent has closed its end, or is gone
 
@@ -121,7 +124,7 @@ class _Worker:
         self.given, self.made = ([_Block() for _ in range(_SLOTS)] for _ in range(2))
         self.connection, other = context.Pipe()
         self.waiting, self.jobs, self.free = collections.deque(), collections.deque(), collections.deque(range(_SLOTS))
-        self.is_ready = False
+        self.is_ready, self.together = False, 1
         self.process = context.Process(target=_work, args=(other, pickled, self.given, self.made), name="gantry-data", daemon=True)
         # The child inherits the mask: a Ctrl-C while it starts is not for it.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -133,7 +136,7 @@ class _Worker:
 
     def send(self):
         """The next elements that wait."""
-        jobs = [self.waiting.popleft() for _ in range(min(_TOGETHER, len(self.waiting)))]
+        jobs = [self.waiting.popleft() for _ in range(min(self.together, len(self.waiting)))]
         slot = self.free.popleft()
         self.jobs.append(([job for job, _, _ in jobs], slot))
         self.connection.send((slot, self.given[slot].write([element for _, element, _ in jobs]), [key for _, _, key in jobs]))
@@ -228,7 +231,9 @@ class Pool:
             self._pump(worker)
             return
         jobs, slot = worker.jobs.popleft()
-        for job, result in zip(jobs, worker.made[slot].read(*said)):
+        where, seconds = said
+        worker.together = max(1, min(_TOGETHER, int(_QUICK / seconds)))
+        for job, result in zip(jobs, worker.made[slot].read(*where)):
             if job in self._jobs:
                 self._results[job] = result
         worker.free.append(slot)
