@@ -1,7 +1,7 @@
 from typing import Any, Mapping, Optional, Sequence
 
-from . import (errors as errors, losses as losses, math as math, metrics as metrics, nn as nn, ops as ops, optim as optim,
-               random as random)
+from . import (callbacks as callbacks, data as data, errors as errors, losses as losses, math as math, metrics as metrics, nn as nn,
+               ops as ops, optim as optim, random as random)
 from .array import (Array as Array, arange as arange, array as array, from_dlpack as from_dlpack, full as full,
                     ones as ones, tensor as tensor, zeros as zeros)
 from .autodiff import grad as grad, hvp as hvp, jvp as jvp, value_and_grad as value_and_grad, vjp as vjp

@@ -335,6 +335,9 @@ class Trainer:
         if self.net.is_open or vars(self.net).get("_gives") is None:
             self._prepare(self._rows(feed.first()))
         held = self._fitting(arrays)
+        for name, each in _keyed(callbacks):
+            if name in fit["callbacks"]:
+                each.restore(_checkpoint.give_arrays(fit["callbacks"][name], arrays))
         for variable, values in held:
             give(variable, values)
         for path, variable in self.net.named_parameters():
@@ -344,9 +347,6 @@ class Trainer:
         self.epoch, self.step, self.total_steps, self._began = fit["epoch"], fit["step"], fit["total_steps"], fit["began"]
         self._is_stopped, self.history.history = fit["stopped"], fit["history"]
         random.go_to(fit["random"])
-        for name, each in _keyed(callbacks):
-            if name in fit["callbacks"]:
-                each.restore(_checkpoint.give_arrays(fit["callbacks"][name], arrays))
         return position
 
     def _fitting(self, arrays):

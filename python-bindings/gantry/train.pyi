@@ -1,7 +1,10 @@
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+import os
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy.typing as npt
 
+from .callbacks import Callback
+from .data import Dataset
 from .graph import Graph
 from .losses import Loss
 from .metrics import Metric
@@ -19,12 +22,19 @@ class Trainer:
     optimizer: Optimizer
     seed: int
     history: History
+    epoch: int
+    step: int
+    steps: Optional[int]
+    total_steps: int
     def __init__(self, net: Module, loss: Union[str, Loss] = "scce", optimizer: Union[str, Optimizer] = "adam",
                  metrics: Sequence[Union[str, Metric]] = (), seed: int = 0, limit: Optional[Mapping[str, str]] = None,
                  math: Optional[str] = None, **options: Any) -> None: ...
-    def fit(self, x: Any, y: Any, validation: Optional[Tuple[Any, Any]] = None, epochs: int = 1, batch: int = 32,
-            shuffle: bool = True, log_every: int = 50, progress: bool = True, steps_per_run: int = 1) -> History: ...
-    def evaluate(self, x: Any, y: Any, batch: int = 32) -> Dict[str, float]: ...
+    def fit(self, x: Any, y: Any = None, validation: Optional[Union[Tuple[Any, Any], Dataset]] = None, epochs: int = 1,
+            batch: Optional[int] = None, shuffle: bool = True, log_every: int = 50, progress: bool = True, steps_per_run: int = 1,
+            callbacks: Sequence[Callback] = (), resume: Optional[Union[str, "os.PathLike[str]"]] = None) -> History: ...
+    def stop(self) -> None: ...
+    def logs(self) -> Dict[str, float]: ...
+    def evaluate(self, x: Any, y: Any = None, batch: Optional[int] = None) -> Dict[str, float]: ...
     def predict(self, x: Any, batch: int = 32) -> npt.NDArray[Any]: ...
     def lower(self, x: Any, y: Any) -> Graph: ...
     def plan(self, x: Any, y: Any) -> Plan: ...

@@ -11,7 +11,7 @@ _OPS = "gantry.ops has every op"
 LAYERS = "layers, losses and metrics are gantry.nn, gantry.losses and gantry.metrics"
 GRADIENTS = "gradients are gantry.grad, value_and_grad, vjp and jvp, of functions"
 OPTIMISERS = "optimizers are gantry.optim, and gantry.Trainer is the loop around them"
-DATA = "data sets are a part of training, gantry.data, which is not there yet; arrays come of gantry.array"
+DATA = "data sets are gantry.data.Dataset, which gantry.Trainer takes; arrays come of gantry.array"
 MIRRORS = "mirrored variables are a part of training, gantry.Mirrored, which is not there yet; gantry.compile(..., " \
           "replicate=[...]) splits a batch among devices today"
 VARIABLES = "a value that outlives a call is a gantry.Variable, which functions read and assign"
@@ -47,7 +47,7 @@ _SAID = {
          (("tensorflow", "tensorflow1"), "it is called tf"), (("pytorch",), "it is called torch"), (("mxnet",), "it is called mx")),
 }
 # Of gantry itself.
-OWN = ((("data",), DATA), (("Mirrored", "Towers"), MIRRORS), (("gradient", "no_grad", "checkpoint", "custom_gradient"), GRADIENTS),
+OWN = ((("Mirrored", "Towers"), MIRRORS), (("gradient", "no_grad", "checkpoint", "custom_gradient"), GRADIENTS),
        (("cuda",), "gantry.num_gpus and gantry.memory tell of GPUs; gantry.compat.torch has PyTorch's names"))
 # Of arrays, by whatever library's name.
 ARRAY = ((("attach_grad", "grad", "backward", "requires_grad", "requires_grad_", "detach"), GRADIENTS),

@@ -17,7 +17,8 @@ from ._devices import at_first
 from ._names import Namespace, missing
 
 # Gantry's own names for training are others than TensorFlow's.
-del GradientTape, Trainer, Variable, grad, hvp, jvp, losses, metrics, nn, optim, tape, train, value_and_grad, variables, vjp  # noqa: F821
+del GradientTape, Trainer, Variable, callbacks, data, grad, hvp, jvp, losses, metrics, nn, optim  # noqa: F821
+del tape, train, value_and_grad, variables, vjp  # noqa: F821
 
 __path__ = []  # so that a name that is missing is told on import, too
 PhysicalDevice = collections.namedtuple("PhysicalDevice", "name device_type")

@@ -216,29 +216,29 @@ class Mapped(Order):
         self.source.start(token[1])
         pool = self._call.pool()
         if pool is not None:
-            self._jobs[token[0]] = pool.submit(token[0], self.source.fetch(token[1]), self._key(token[0]))
+            self._jobs[token[0]] = pool, pool.submit(token[0], self.source.fetch(token[1]), self._key(token[0]))
 
     def fetch(self, token):
         number, inner = token
-        pool = self._call.pool()
-        if pool is None:
+        if not self._call.workers:
             return self._call.here(number, self.source.fetch(inner), self._key(number))
         if number not in self._jobs:
             self.start(token)
-        return pool.wait(self._jobs.pop(number), self._stop)
+        pool, job = self._jobs.pop(number)
+        return pool.wait(job, self._stop)
 
     def gather(self, tokens):
         for token in tokens:
-            if self._call.pool() is not None and token[0] not in self._jobs:
+            if self._call.workers and token[0] not in self._jobs:
                 self.start(token)
         return stack([self.fetch(token) for token in tokens], equal)
 
     def drop(self, token):
-        job = self._jobs.pop(token[0], None)
-        if job is None:
-            self.source.drop(token[1])
+        if token[0] in self._jobs:
+            pool, job = self._jobs.pop(token[0])
+            pool.forget(job)
         else:
-            self._call.pool().forget(job)
+            self.source.drop(token[1])
 
     def state(self):
         return [self._at, self.source.state()]
@@ -248,8 +248,8 @@ class Mapped(Order):
         self.source.restore(state[1], [token[1] for token in pending])
 
     def close(self):
-        for job in self._jobs.values():
-            self._call.pool().forget(job)
+        for pool, job in self._jobs.values():
+            pool.forget(job)
         self._jobs.clear()
         super().close()
 

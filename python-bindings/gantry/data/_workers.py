@@ -1,8 +1,9 @@
 """Processes that call a function of elements: spawned, with arrays in shared memory, results in the order of the calls.
 
 A worker has two slots, so that it never waits for the next elements; of each slot a block holds what it is given, and a block what
-it gives. Elements that wait for one go together, where they are quickly done. Blocks are files without a name (memfd), so that nothing of them outlives the processes, whatever ends these. Ctrl-C is
-the parent's: workers do not hear of it, and end when the parent closes its end of their pipes.
+it gives. Elements that wait for one go together, where they are quickly done. Blocks are files without a name (memfd), so that
+nothing of them outlives the processes, whatever ends these. Ctrl-C is the parent's: workers do not hear of it, and end when the
+parent closes its end of their pipes.
 """
 
 import collections
@@ -187,6 +188,8 @@ class Pool:
         """A job's result. GantryError, with the element's number and the worker's traceback, for one that failed or whose worker
         has ended; Ended when the event `stop` is set."""
         with self._lock, self._whole():
+            if self.is_over:
+                raise GantryError("map: the workers have ended, as another iterator of the Dataset was told")
             worker, number = self._jobs[job]
             while job not in self._results:
                 if worker.connection.poll(0.1):

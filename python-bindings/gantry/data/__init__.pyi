@@ -1,0 +1,3 @@
+from .dataset import Dataset as Dataset
+from .rows import Rows as Rows
+from .sequences import pad_sequences as pad_sequences
