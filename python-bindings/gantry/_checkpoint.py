@@ -50,8 +50,10 @@ def write(path, arrays, texts):
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
         _remove(part)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise
     _sync(os.path.dirname(path) or ".")
 
@@ -169,14 +171,20 @@ def last(place):
 def take_arrays(state, prefix, arrays):
     """A state as JSON has it, whose NumPy arrays are put into `arrays` by names below a prefix."""
     if isinstance(state, np.ndarray):
-        kind = next(kind for kind in BY_NUMBER if kind.numpy == state.dtype)
+        kind = next((kind for kind in BY_NUMBER if kind.numpy == state.dtype), None)
+        if kind is None:
+            raise InvalidArgumentError(f"{prefix}: a checkpoint has no arrays of {state.dtype}")
         arrays[prefix] = kind, state
         return {"__array__": prefix}
     if isinstance(state, dict):
         return {key: take_arrays(each, f"{prefix}/{key}", arrays) for key, each in state.items()}
     if isinstance(state, (list, tuple)):
         return [take_arrays(each, f"{prefix}/{i}", arrays) for i, each in enumerate(state)]
-    return state
+    if isinstance(state, np.generic):
+        return state.item()
+    if state is None or isinstance(state, (bool, int, float, str)):
+        return state
+    raise InvalidArgumentError(f"{prefix}: a state has numbers, texts, None, NumPy arrays, lists and dicts, got {state!r}")
 
 
 def give_arrays(state, arrays):

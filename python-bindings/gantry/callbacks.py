@@ -40,7 +40,7 @@ class Callback:
         """`fit` is left, also by an exception."""
 
     def state(self):
-        """What a checkpoint keeps of it: numbers, texts, NumPy arrays, and lists and dicts of these."""
+        """What a checkpoint keeps of it: numbers, texts, None, NumPy arrays, and lists and dicts of these."""
         return {}
 
     def restore(self, state):
@@ -57,6 +57,9 @@ class _Watching(Callback):
             raise InvalidArgumentError(f"patience is a number of epochs from 1 on, got {patience!r}")
         falls = mode == "min" or mode == "auto" and any(each in monitor for each in ("loss", "error", "mae", "perplexity"))
         self._monitor, self._patience, self._least, self._sign = monitor, patience, abs(least), -1 if falls else 1
+        self._best, self._waited = None, 0
+
+    def begin(self, trainer):
         self._best, self._waited = None, 0
 
     def _is_better(self, logs):
@@ -87,6 +90,10 @@ class EarlyStopping(_Watching):
     def __init__(self, monitor="val_loss", patience=1, least=0.0, mode="auto", restore_best=True):
         super().__init__(monitor, patience, least, mode)
         self._restore_best, self._values = restore_best, None
+
+    def begin(self, trainer):
+        super().begin(trainer)
+        self._values = None
 
     def epoch_end(self, trainer, logs):
         if self._is_better(logs):
@@ -121,6 +128,7 @@ class ReduceOnPlateau(_Watching):
         self._factor, self._lowest = factor, lowest
 
     def begin(self, trainer):
+        super().begin(trainer)
         trainer.optimizer.factor()
 
     def epoch_end(self, trainer, logs):

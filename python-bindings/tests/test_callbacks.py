@@ -356,6 +356,9 @@ class Checkpoints(Folders):
         made = self.broken_off(17, make=make)
         self.assertEqual(bytes_of(made), bytes_of(whole))
         self.assertEqual(made.net[0].weight.device, gt.gpu(1))
+        elsewhere = trainer(network().to("CPU:0"))
+        elsewhere.fit(X, Y, epochs=3, batch=4, progress=False, resume=next(self.folder.glob("*32.safetensors")))
+        self.assertEqual(bytes_of(elsewhere), bytes_of(whole))
 
     def test_two_trainers(self):
         one, other = trainer(), trainer(network(), optim.SGD(0.1))
@@ -433,14 +436,14 @@ class Checkpoints(Folders):
             try:
                 trainer.fit(x, y, callbacks=[callbacks.Checkpoint(folder, every_steps=5, keep=1)], **shared)
             except OSError as error:
-                print(type(error).__name__, error.errno)
+                print(type(error).__name__, error.errno, os.path.basename(error.filename))
             print(before == {{name: open(folder + "/" + name, "rb").read() for name in os.listdir(folder)}}, trainer.total_steps)
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             again = make()
             again.fit(x, y, resume=folder, **shared)
             print(again.total_steps, sorted(os.listdir(folder))[-1])
             """, devices="")
-        self.assertEqual(said, "OSError 27\nTrue 10\n8 step-0000000008.safetensors\n")
+        self.assertEqual(said, "OSError 27 step-0000000010.safetensors\nTrue 10\n8 step-0000000008.safetensors\n")
 
     def test_a_log_that_is_gone(self):
         log = self.folder / "log.csv"
@@ -463,6 +466,30 @@ class Checkpoints(Folders):
             trainer().fit(X, Y, batch=4, progress=False, callbacks=[first, callbacks.Checkpoint(self.folder, every_steps=5), StopAt(7)])
         trainer().fit(X, Y, batch=4, progress=False, callbacks=[second], resume=self.folder)
         self.assertEqual(first.drawn[:5] + second.drawn, whole.drawn)
+
+    def test_states_of_ones_own(self):
+        class Keeps(callbacks.Callback):
+            def __init__(self, kept):
+                self.kept = kept
+
+            def state(self):
+                return self.kept
+
+            def restore(self, state):
+                self.kept = state
+        kept = {"a": np.arange(3), "b": [np.float32(0.5), None, "text", True], "c": {"d": np.zeros((0, 2), np.int8)}}
+        trainer().fit(X, Y, progress=False, callbacks=[callbacks.Checkpoint(self.folder), Keeps(kept)])
+        again = Keeps(None)
+        trainer().fit(X, Y, progress=False, callbacks=[again], resume=self.folder)
+        self.assertEqual(again.kept["b"], [0.5, None, "text", True])
+        for made, known in ((again.kept["a"], kept["a"]), (again.kept["c"]["d"], kept["c"]["d"])):
+            np.testing.assert_array_equal(made, known)
+            self.assertEqual(made.dtype, known.dtype)
+        before = self.files()
+        for wrong, text in ((object(), "callbacks/Keeps.0: a state has numbers, texts"), (np.array(["a"]), "a checkpoint has no arrays of <U1")):
+            with self.assertRaisesRegex(gt.GantryError, text):
+                trainer().fit(X, Y, progress=False, callbacks=[callbacks.Checkpoint(self.folder), Keeps(wrong)])
+        self.assertEqual(self.files(), before)
 
     def test_numbers_that_are_none(self):
         """History of nan and infinity goes through a checkpoint."""

@@ -18,7 +18,7 @@ import numpy as np
 import gantry as gt
 from gantry import nn, optim
 from gantry.data import Dataset, pad_sequences
-from tests.support import HAS_COMPILER, NEEDS_COMPILER
+from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
 
 
 def noisy(x, rng):
@@ -463,6 +463,28 @@ class Fit(unittest.TestCase):
             made.fit(Dataset.from_slices((x, y)).map(lambda x, y: (x, y) if (x != last).any() else 1 / 0)
                      if (last := x[9]) is not None else None, batch=4, progress=False)
         made.fit(x, y, progress=False)  # goes on
+
+    def test_ctrl_c(self):
+        """While workers and a thread are at work: the network is that of a whole step, and goes on."""
+        said = run("""
+            import os, signal, threading, numpy as np, gantry as gt
+            from gantry import nn
+            from gantry.data import Dataset
+            from tests.test_data import keeps
+            x, y = np.ones((64, 8), np.float32), np.zeros(64, np.int32)
+            for options in ({}, {"workers": 2}):
+                trainer = gt.Trainer(nn.Sequential(nn.Dense(4, "softmax")))
+                data = Dataset.from_slices((x, y)).shuffle(9).map(keeps, **options).batch(8).prefetch(2)
+                trainer.fit(data, progress=False)
+                threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+                try:
+                    trainer.fit(data, epochs=10 ** 6, progress=False)
+                except KeyboardInterrupt:
+                    steps = int(trainer.optimizer.step)
+                    trainer.fit(data, progress=False)
+                    print("went on", int(trainer.optimizer.step) - steps, np.isfinite(trainer.net[0].weight.numpy()).all())
+            """, devices="")
+        self.assertEqual(said, "went on 8 True\n" * 2)
 
     def test_memory_stays_flat(self):
         """Of ten thousand elements, and of a thousand steps of two trainers in turn."""

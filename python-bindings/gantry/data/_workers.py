@@ -216,8 +216,11 @@ class Pool:
 
     def _pump(self, worker):
         """Gives a worker what waits for it and has room."""
-        while worker.is_ready and worker.waiting and worker.free:
-            worker.send()
+        try:
+            while worker.is_ready and worker.waiting and worker.free:
+                worker.send()
+        except BrokenPipeError:
+            self._tell_end(worker)
         if not worker.is_ready and worker.connection.poll(0):
             self._receive(worker)
 
@@ -235,7 +238,7 @@ class Pool:
             return
         jobs, slot = worker.jobs.popleft()
         where, seconds = said
-        worker.together = max(1, min(_TOGETHER, int(_QUICK / seconds)))
+        worker.together = max(1, min(_TOGETHER, int(_QUICK / max(seconds, 1e-9))))
         for job, result in zip(jobs, worker.made[slot].read(*where)):
             if job in self._jobs:
                 self._results[job] = result
