@@ -172,7 +172,7 @@ class Trainer:
         feed = feed_of(x, y, batch, shuffle, self.seed, steps_per_run, self._arrays, self._checked)
         if validation is not None and not isinstance(validation, Dataset):
             validation = self._arrays(*validation)
-        self._began, self._is_stopped, self.step, position = self.epoch, False, 0, None
+        self._began, self._is_stopped, self._is_prepared, self.step, position = self.epoch, False, False, 0, None
         saved = _checkpoint.last(resume) if resume is not None else None
         try:
             for each in callbacks:
@@ -267,6 +267,7 @@ class Trainer:
     def _run(self, feed):
         """Loss and metrics of all batches of a feed."""
         self._reset()
+        self._is_prepared = False
         runs, seen = feed.epoch(0), 0
         try:
             for x, y, _ in runs:
@@ -434,7 +435,8 @@ class Trainer:
         if self.net.is_open or vars(self.net).get("_gives") is None:
             self._predict_function.lower(x[:1])
         own = self.net.variables()
-        for variable in [self.optimizer.step, *(each for metric in [self._loss, *self._metrics] for each in metric.variables())]:
+        factor = [self.optimizer._factor] if self.optimizer._factor is not None else []
+        for variable in [self.optimizer.step, *factor, *(each for metric in [self._loss, *self._metrics] for each in metric.variables())]:
             if own and variable.device != own[0].device:
                 variable._move(own[0].device)
 

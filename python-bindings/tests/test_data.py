@@ -425,6 +425,15 @@ class Fit(unittest.TestCase):
         self.assertGreater(history["val_accuracy"][-1], 0.9)
         self.assertRegex(out.getvalue(), r"Epoch 1\n13/13 \[=+\] - \d+s \d+[mu]?s/step - loss: [\d.]+ - accuracy: ")
 
+    def test_a_network_that_moves(self):
+        x, y = problem(40)
+        data, made = Dataset.from_slices((x, y)).batch(8), trainer(max_copy={"d2h": 0})
+        made.fit(data, progress=False)
+        made.net.to("GPU:1")
+        plateau = gt.callbacks.ReduceOnPlateau("loss", patience=1)
+        made.fit(data, epochs=2, progress=False, callbacks=[plateau])
+        self.assertEqual({each.device for each in (made.net[0].weight, made.optimizer.step, made.optimizer.factor())}, {gt.gpu(1)})
+
     def test_truth_values(self):
         x = np.random.default_rng(0).random((64, 3)) > 0.5
         for loss, last, y in (("scce", nn.Dense(2, "softmax"), x[:, 0]), ("bce", nn.Dense(1, "sigmoid"), x[:, :1])):
