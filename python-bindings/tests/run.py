@@ -20,7 +20,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 # What depends on the interpreter: ctypes, buffers, traces, threads, signals, fork and exit.
-OTHERS = ("test_arrays", "test_devices", "test_disk", "test_donate", "test_functions", "test_life", "test_like_numpy",
+OTHERS = ("test_arrays", "test_data", "test_devices", "test_disk", "test_donate", "test_functions", "test_life", "test_like_numpy",
           "test_plans", "test_scan", "test_threads", "test_types")
 
 
