@@ -104,8 +104,30 @@ static void buildSoftmax(SoftmaxOp op, GradientBuilder &b) {
   b.give(0, y * (d - sumOver(d * y, {int64_t(op.getAxis())})));
 }
 
+/// Whether `value` is zeros but for one update in each row along `axis`, as the way back of a
+/// gather of a number in each row leaves it. Indices wrap and are clamped, so none falls outside.
+static ScatterElementsOp findOnePerRow(Value value, int64_t axis) {
+  auto scatter = value.getDefiningOp<ScatterElementsOp>();
+  auto zeros = scatter ? scatter.getInput().getDefiningOp<BroadcastOp>() : BroadcastOp();
+  if (!zeros || !matchPattern(zeros.getInput(), m_AnyZeroFloat()) ||
+      int64_t(scatter.getAxis()) != axis || scatter.getReduction() != ScatterReduction::Add)
+    return {};
+  Shape rows(shapeOf(value));
+  rows[axis] = 1;
+  return shapeOf(scatter.getUpdates()) == ArrayRef<int64_t>(rows) ? scatter : ScatterElementsOp();
+}
+
+/// Of a loss that reads one element of a row, the sum of a row's cotangents is that of the element,
+/// and it is added where it belongs: no tensor is zeros for it. The bits are those of the formula.
 static void buildLogSoftmax(LogSoftmaxOp op, GradientBuilder &b) {
   Term d = wideCotangent(b), y = wide(b, op.getResult());
+  if (ScatterElementsOp one = findOnePerRow(d, op.getAxis())) {
+    Term updates(b, one.getUpdates());
+    Term others = 0.0 - exponential(y) * updates;
+    b.give(0, b.make<ScatterElementsOp>(others, one.getIndices(), updates, op.getAxis(),
+                                        ScatterReduction::Add));
+    return;
+  }
   b.give(0, d - exponential(y) * sumOver(d, {int64_t(op.getAxis())}));
 }
 

@@ -158,6 +158,42 @@ func.func @log_softmax(%x: tensor<3x4xf32>, %s: tensor<3x4xf32>) -> tensor<3x4xf
   return %0#1 : tensor<3x4xf32>
 }
 
+// Of one element of each row: nothing is zeros for the others, and no sum has one term.
+// CHECK-LABEL: @log_softmax_of_one_per_row(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<3x4xf32>, %[[I:[^:]*]]: tensor<3x1xi32>, %[[S:[^:]*]]: tensor<3x1xf32>
+// CHECK: %[[V1:.*]] = gantry.log_softmax %[[X]] {axis = 1 : i64}
+// CHECK-NOT: gantry.reduce_sum
+// CHECK: %[[V2:.*]] = gantry.exp %[[V1]]
+// CHECK: %[[V3:.*]] = gantry.mul %[[V2]], %[[S]]
+// CHECK: %[[V4:.*]] = gantry.sub %{{.*}}, %[[V3]] : (tensor<f32>, tensor<3x4xf32>)
+// CHECK: %[[V5:.*]] = gantry.scatter_elements %[[V4]], %[[I]], %[[S]] {axis = 1 : i64, reduction = #gantry<reduction add>}
+// CHECK: return %[[V5]]
+func.func @log_softmax_of_one_per_row(%x: tensor<3x4xf32>, %i: tensor<3x1xi32>, %s: tensor<3x1xf32>) -> tensor<3x4xf32> {
+  %0:2 = gantry.gradient (%x, %s) seeds 1 : (tensor<3x4xf32>, tensor<3x1xf32>) -> (tensor<3x1xf32>, tensor<3x4xf32>) {
+  ^bb0(%x1: tensor<3x4xf32>):
+    %y = gantry.log_softmax %x1 {axis = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    %z = gantry.gather_elements %y, %i {axis = 1 : i64} : (tensor<3x4xf32>, tensor<3x1xi32>) -> tensor<3x1xf32>
+    gantry.yield %z : tensor<3x1xf32>
+  }
+  return %0#1 : tensor<3x4xf32>
+}
+
+// Of two elements of a row the sum is one.
+// CHECK-LABEL: @log_softmax_of_two_per_row(
+// CHECK: gantry.scatter_elements
+// CHECK: gantry.reduce_sum
+// CHECK-NOT: gantry.scatter_elements
+// CHECK: return
+func.func @log_softmax_of_two_per_row(%x: tensor<3x4xf32>, %i: tensor<3x2xi32>, %s: tensor<3x2xf32>) -> tensor<3x4xf32> {
+  %0:2 = gantry.gradient (%x, %s) seeds 1 : (tensor<3x4xf32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x4xf32>) {
+  ^bb0(%x1: tensor<3x4xf32>):
+    %y = gantry.log_softmax %x1 {axis = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    %z = gantry.gather_elements %y, %i {axis = 1 : i64} : (tensor<3x4xf32>, tensor<3x2xi32>) -> tensor<3x2xf32>
+    gantry.yield %z : tensor<3x2xf32>
+  }
+  return %0#1 : tensor<3x4xf32>
+}
+
 // Mean and deviation are computed again; two sums a row.
 // CHECK-LABEL: @layer_norm(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<3x4xf32>, %[[G:[^:]*]]: tensor<4xf32>, %[[B:[^:]*]]: tensor<4xf32>, %[[S:[^:]*]]: tensor<3x4xf32>
