@@ -70,25 +70,45 @@ Value gantry::reduceAxes(Emitter &b, Value input, ArrayRef<int64_t> axes, Combin
 
 /// Several ops over the same outer loops, so that tiling the last one by rows takes the others
 /// along. The exponentials are stored rather than computed twice.
-Value gantry::softmaxAlong(Emitter &b, Value input, int64_t axis, bool logarithm) {
+Value gantry::softmaxAlong(Emitter &b, Value input, int64_t axis) {
   Shape shape(shapeOf(input));
   unsigned rank = shape.size();
   Type wide = computeType(elementOf(input));
   Value largest = reduceAxes(b, input, axis, Combine::Maximum);
   Operand x = b.identity(input), top = withoutAxes(b, largest, rank, axis);
-  Value shifted = b.elementwise(shape, wide, {x, top}, [&](Emitter &e, ValueRange v) {
-    Value difference = e.sub(e.widen(v[0]), v[1]);
-    return logarithm ? difference : e.expAtMostZero(difference);
+  Value powers = b.elementwise(shape, wide, {x, top}, [&](Emitter &e, ValueRange v) {
+    return e.expAtMostZero(e.sub(e.widen(v[0]), v[1]));
   });
-  Value sum = reduceAxes(b, shifted, axis, Combine::Sum, false,
-                         [&](Emitter &e, Value v) { return logarithm ? e.expAtMostZero(v) : v; });
+  Value sum = reduceAxes(b, powers, axis, Combine::Sum);
   // One quotient for a row: one for each element would take longer than its exponential.
   Value ofRow = b.elementwise(shapeOf(sum), wide, b.identity(sum), [&](Emitter &e, ValueRange v) {
-    return logarithm ? e.math<math::LogOp>(v[0]) : e.div(e.number(1, wide), v[0]);
+    return e.div(e.number(1, wide), v[0]);
   });
+  Operand factor = withoutAxes(b, ofRow, rank, axis);
+  return b.elementwise(shape, wide, {b.identity(powers), factor},
+                       [&](Emitter &e, ValueRange v) { return e.mul(v[0], v[1]); });
+}
+
+/// Nothing is stored in between: a difference is cheaper computed twice than kept, and a row can be
+/// as long as a vocabulary.
+Value gantry::logSoftmaxAlong(Emitter &b, Value input, int64_t axis) {
+  Shape shape(shapeOf(input));
+  unsigned rank = shape.size();
+  Type wide = computeType(elementOf(input));
+  Value largest = reduceAxes(b, input, axis, Combine::Maximum);
+  Operand x = b.identity(input), top = withoutAxes(b, largest, rank, axis);
+  SmallVector<IteratorType> iterators(rank, IteratorType::parallel);
+  iterators[axis] = IteratorType::reduction;
+  Value none = b.filled(shapeOf(largest), b.number(0, wide));
+  Value sum =
+      b.accumulate(none, top.map, {x, top}, iterators, [&](Emitter &e, ValueRange v) -> Value {
+        return e.add(v[2], e.expAtMostZero(e.sub(e.widen(v[0]), v[1])));
+      });
+  Value ofRow = b.elementwise(shapeOf(sum), wide, b.identity(sum),
+                              [&](Emitter &e, ValueRange v) { return e.math<math::LogOp>(v[0]); });
   Operand total = withoutAxes(b, ofRow, rank, axis);
-  return b.elementwise(shape, wide, {b.identity(shifted), total}, [&](Emitter &e, ValueRange v) {
-    return logarithm ? e.sub(v[0], v[1]) : e.mul(v[0], v[1]);
+  return b.elementwise(shape, wide, {x, top, total}, [&](Emitter &e, ValueRange v) {
+    return e.sub(e.sub(e.widen(v[0]), v[1]), v[2]);
   });
 }
 

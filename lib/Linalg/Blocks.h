@@ -18,8 +18,11 @@ mlir::Value reduceAxes(Emitter &b, mlir::Value input, llvm::ArrayRef<int64_t> ax
 /// Reads a value without dimensions `axes` from loops over the full shape of `rank` dimensions.
 Operand withoutAxes(Emitter &b, mlir::Value value, unsigned rank, llvm::ArrayRef<int64_t> axes);
 
-/// e^x / sum e^x, or its logarithm, along `axis`; result in the compute type.
-mlir::Value softmaxAlong(Emitter &b, mlir::Value input, int64_t axis, bool logarithm);
+/// e^x / sum e^x along `axis`; result in the compute type.
+mlir::Value softmaxAlong(Emitter &b, mlir::Value input, int64_t axis);
+
+/// Its logarithm.
+mlir::Value logSoftmaxAlong(Emitter &b, mlir::Value input, int64_t axis);
 
 /// How the factors of a contraction become numbers of the type that sums have: bytes i32, by the
 /// sign of each, others their compute type.

@@ -96,7 +96,7 @@ static Value scaleAndMask(AttentionOp op, Value scores, Value mask, Emitter &b) 
 static Value lowerAttention(AttentionOp op, AttentionOp::Adaptor in, Emitter &b) {
   Value scores = multiplyMatrices(b, in.getQuery(), in.getKey(), false, /*transposeRhs=*/true);
   scores = scaleAndMask(op, scores, in.getMask(), b);
-  Value weights = softmaxAlong(b, scores, typeOf(scores).getRank() - 1, /*logarithm=*/false);
+  Value weights = softmaxAlong(b, scores, typeOf(scores).getRank() - 1);
   Value value = b.convertTo(in.getValue(), elementOf(weights));
   return b.convertTo(multiplyMatrices(b, weights, value, false, false), elementOf(in.getQuery()));
 }

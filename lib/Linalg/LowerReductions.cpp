@@ -101,9 +101,9 @@ static Value lowerArg(Op op, typename Op::Adaptor in, Emitter &b) {
   return b.reshape(generic.getResult(1), op.getType().getShape());
 }
 
-template <typename Op, bool logarithm>
+template <typename Op, Value (*rowsOf)(Emitter &, Value, int64_t)>
 static Value lowerSoftmax(Op op, typename Op::Adaptor in, Emitter &b) {
-  Value result = softmaxAlong(b, in.getInput(), op.getAxis(), logarithm);
+  Value result = rowsOf(b, in.getInput(), op.getAxis());
   return b.convertTo(result, elementOf(in.getInput()));
 }
 
@@ -116,6 +116,6 @@ void gantry::populateReductionPatterns(SignlessTypeConverter &converter,
   addLowering<ReduceMeanOp, lowerReduceMean>(converter, patterns);
   addLowering<ArgmaxOp, lowerArg<ArgmaxOp, true>>(converter, patterns);
   addLowering<ArgminOp, lowerArg<ArgminOp, false>>(converter, patterns);
-  addLowering<SoftmaxOp, lowerSoftmax<SoftmaxOp, false>>(converter, patterns);
-  addLowering<LogSoftmaxOp, lowerSoftmax<LogSoftmaxOp, true>>(converter, patterns);
+  addLowering<SoftmaxOp, lowerSoftmax<SoftmaxOp, softmaxAlong>>(converter, patterns);
+  addLowering<LogSoftmaxOp, lowerSoftmax<LogSoftmaxOp, logSoftmaxAlong>>(converter, patterns);
 }

@@ -42,8 +42,18 @@ static bool holdsPackedConvolution(func::FuncOp func) {
       .wasInterrupted();
 }
 
+/// Whether the op adds up along a dimension of the operand: not along those of a number of each
+/// row.
+static bool isReduced(linalg::LinalgOp op, OpOperand *operand) {
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  AffineMap map = op.getMatchingIndexingMap(operand);
+  return llvm::any_of(reduced, [&](unsigned d) { return map.isFunctionOfDim(d); });
+}
+
 static bool isContraction(linalg::LinalgOp op) {
-  return op.getNumReductionLoops() > 0 && op.getNumDpsInputs() >= 2;
+  return llvm::count_if(op.getDpsInputOperands(),
+                        [&](OpOperand *operand) { return isReduced(op, operand); }) >= 2;
 }
 
 /// Whether the op adds up rows, or the like: its result lies along a dimension that an input lies
@@ -55,7 +65,7 @@ static bool reducesColumns(linalg::LinalgOp op) {
   auto column = dyn_cast<AffineDimExpr>(result.getResults().back());
   return column && llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
            AffineMap map = op.getMatchingIndexingMap(operand);
-           return map.getNumResults() > 0 &&
+           return map.getNumResults() > 0 && isReduced(op, operand) &&
                   map.getResults().back().isFunctionOfDim(column.getPosition());
          });
 }

@@ -37,6 +37,18 @@ gantry.kernel @softmax {
   gantry.yield %0 : tensor<64x100xf32>
 }
 
+// Nothing is kept of a row but two numbers, so that the result may lie in the place of the operand; an item is a row, or
+// a few.
+// CHECK-LABEL: func.func private @log_softmax(
+// CHECK-SAME: gantry.work = #gantry.work<items = 64, in_place = [0]>
+// CHECK: math.exp
+// CHECK: math.log
+gantry.kernel @log_softmax attributes {gantry.work = #gantry.work<in_place = [0]>} {
+^bb0(%x: tensor<64x50257xf32>):
+  %0 = gantry.log_softmax %x {axis = 1 : i64} : (tensor<64x50257xf32>) -> tensor<64x50257xf32>
+  gantry.yield %0 : tensor<64x50257xf32>
+}
+
 // bf16 has no instructions of its own here: it is widened and rounded.
 // CHECK-LABEL: func.func private @bf16(
 // LLVM-LABEL: llvm.func @bf16(
