@@ -155,12 +155,13 @@ struct Emitter {
            !bitEnumContainsAny(add.getFastmath(), Flags::reassoc);
   }
 
-  /// Whether terms are added up in an order of our own, and there are many of them.
-  bool isLongSum() {
+  /// Whether terms are added up in an order of our own, and there are many of them, so many at a
+  /// time along the dimension of the vectors.
+  bool isLongSum(int64_t vectorStep) {
     auto add = dyn_cast_or_null<arith::AddFOp>(combiner());
     int64_t terms = 1;
     for (unsigned d : reduced)
-      terms *= sizes[d];
+      terms *= roundsOf(d, vectorStep);
     return add && !blockDim && terms > kMostTerms &&
            bitEnumContainsAny(add.getFastmath(), arith::FastMathFlags::reassoc);
   }
@@ -192,6 +193,16 @@ struct Emitter {
       if (shares && (!blockDim || sizes[d] > sizes[*blockDim]))
         blockDim = d;
     }
+  }
+
+  /// Elements of `d` that one round of a loop over it takes.
+  int64_t stepOf(unsigned d, int64_t vectorStep) const {
+    return dots && d == vectorDim ? vectorStep : 1;
+  }
+
+  /// Rounds of a loop over `d`; what is left of the vectors' dimension is not among them.
+  int64_t roundsOf(unsigned d, int64_t vectorStep) const {
+    return sizes[d] / stepOf(d, vectorStep);
   }
 
   int64_t lanesOf(Type element) const {
@@ -431,29 +442,32 @@ struct Emitter {
   }
 
   /// The loops of a long sum: those inside make sums of some terms each, which those around add up.
-  SmallVector<Value> emitLongSum(OpBuilder &b, Index index, ValueRange state, Body body) {
+  SmallVector<Value> emitLongSum(OpBuilder &b, Index index, ValueRange state, int64_t vectorStep,
+                                 Body body) {
     ArrayRef<unsigned> inner = reduced;
     int64_t terms = 1;
     while (terms < kLeastTerms && !inner.empty()) {
-      terms *= sizes[inner.back()];
+      terms *= roundsOf(inner.back(), vectorStep);
       inner = inner.drop_back();
     }
     const ArrayRef<unsigned> outer = inner;
     inner = ArrayRef(reduced).drop_front(outer.size());
     const unsigned d = inner.front();
-    const int64_t all = sizes[d], some = std::clamp<int64_t>(kMostTerms * all / terms, 1, all);
+    const int64_t step = stepOf(d, vectorStep), limit = sizes[vectorDim] / vectorStep * vectorStep;
+    const int64_t rounds = roundsOf(d, vectorStep), all = rounds * step;
+    const int64_t some = std::clamp<int64_t>(kMostTerms * rounds / terms, 1, rounds) * step;
     auto sumSome = [&](OpBuilder &b, Index index, ValueRange state, int64_t count) {
       const OpFoldResult from = index[d];
       auto zeros = llvm::map_to_vector(state, [&](Value sum) -> Value {
         return arith::ConstantOp::create(b, op.getLoc(), b.getZeroAttr(sum.getType()));
       });
       auto sums =
-          LoopBuilder(b, op.getLoc()).loop(0, count, 1, zeros, [&](Value i, ValueRange sums) {
+          LoopBuilder(b, op.getLoc()).loop(0, count, step, zeros, [&](Value i, ValueRange sums) {
             AffineExpr e = b.getAffineDimExpr(0) + b.getAffineDimExpr(1);
             Index at = index;
             at[d] = affine::makeComposedFoldedAffineApply(b, op.getLoc(), AffineMap::get(2, 0, e),
                                                           {from, OpFoldResult(i)});
-            return emitReduction(b, inner.drop_front(), at, sums, 1, 0, body);
+            return emitReduction(b, inner.drop_front(), at, sums, vectorStep, limit, body);
           });
       SmallVector<Value> joined;
       for (auto [sum, part] : llvm::zip(state, sums))
@@ -461,7 +475,8 @@ struct Emitter {
       return joined;
     };
     return emitReduction(
-        b, outer, index, state, 1, 0, [&](OpBuilder &b, const Index &index, ValueRange state) {
+        b, outer, index, state, vectorStep, limit,
+        [&](OpBuilder &b, const Index &index, ValueRange state) {
           Index at = index;
           const int64_t full = all / some * some;
           SmallVector<Value> sums =
@@ -474,6 +489,15 @@ struct Emitter {
           at[d] = b.getIndexAttr(full);
           return sumSome(b, at, sums, all - full);
         });
+  }
+
+  /// The loops over all that is reduced.
+  SmallVector<Value> emitSums(OpBuilder &b, Index index, ValueRange state, int64_t vectorStep,
+                              Body body) {
+    if (isLongSum(vectorStep))
+      return emitLongSum(b, index, state, vectorStep, body);
+    const int64_t limit = sizes[vectorDim] / vectorStep * vectorStep;
+    return emitReduction(b, reduced, index, state, vectorStep, limit, body);
   }
 
   void emitRegisters(OpBuilder &b, Index index, int64_t rows, ArrayRef<VectorPart> pieces) {
@@ -491,8 +515,7 @@ struct Emitter {
     auto body = [&](OpBuilder &b, const Index &inner, ValueRange state) {
       return step(b, inner, rows, pieces, state);
     };
-    auto results = isLongSum() ? emitLongSum(b, index, accumulators, body)
-                               : emitReduction(b, reduced, index, accumulators, 1, 0, body);
+    auto results = emitSums(b, index, accumulators, 1, body);
     for (auto [value, place] : llvm::zip(results, places))
       store(b, value, place.first, place.second);
   }
@@ -569,10 +592,10 @@ struct Emitter {
     Value zero = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, neutral));
     SmallVector<Value> state(rows * copies, zero);
     SmallVector<VectorPart> pieces(copies, VectorPart{lanes, lanes});
-    auto accumulators = emitReduction(b, reduced, index, state, stride, limit,
-                                      [&](OpBuilder &b, const Index &inner, ValueRange state) {
-                                        return step(b, inner, rows, pieces, state);
-                                      });
+    auto accumulators =
+        emitSums(b, index, state, stride, [&](OpBuilder &b, const Index &inner, ValueRange state) {
+          return step(b, inner, rows, pieces, state);
+        });
     for (int64_t r = 0; r < rows; ++r) {
       Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
       Value total = load(b, buffers.size() - 1, at, VectorPart{0, 0});

@@ -192,6 +192,28 @@ func.func private @long_column_sum(%x: memref<556x8xf32>, %r: memref<8xf32>) {
   return
 }
 
+// The same along a row, where a term is four vectors: 256 of 32 elements, again, and what is left of
+// them; then 3 elements.
+// CHECK-LABEL: @long_row_sum(
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<8xf32>
+// CHECK-DAG: %[[ALL:.*]] = arith.constant 8192 : index
+// CHECK-DAG: %[[FULL:.*]] = arith.constant 16384 : index
+// CHECK: %[[SUMS:.*]]:4 = scf.for %{{.*}} to %[[FULL]] step %[[ALL]] iter_args(%[[SUM:[^ ]*]] =
+// CHECK: %[[PART:.*]]:4 = scf.for %{{.*}} to %[[ALL]] {{.*}} iter_args(%{{.*}} = %[[ZERO]]
+// CHECK: arith.addf %[[SUM]], %[[PART]]#0 : vector<8xf32>
+// CHECK: %[[LAST:.*]]:4 = scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]
+// CHECK: arith.addf %[[SUMS]]#0, %[[LAST]]#0 : vector<8xf32>
+// CHECK-COUNT-4: vector.reduction <add>
+// CHECK: scf.for
+func.func private @long_row_sum(%x: memref<16451xf32>, %r: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%x : memref<16451xf32>) outs(%r : memref<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %a, %b fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
 // Of several dimensions those inside that have 64 terms together make a sum each.
 // CHECK-LABEL: @long_sum_of_images(
 // CHECK: scf.for %{{.*}} iter_args(%[[SUM:[^ ]*]] =
