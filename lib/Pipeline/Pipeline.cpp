@@ -145,8 +145,11 @@ static void addRepairOfOps(OpPassManager &pm, const MemoryRepair &repair) {
     pm.addPass(createMoveOpsPass(move));
   SplitBatchPassOptions split;
   llvm::append_range(split.pieces, column(repair, &DeviceRepair::pieces));
-  if (!split.pieces.empty())
-    pm.addPass(createSplitBatchPass(split));
+  if (split.pieces.empty())
+    return;
+  // What a row gives is a row's, so that pieces go as far as there.
+  pm.addPass(createSplitReductionsPass());
+  pm.addPass(createSplitBatchPass(split));
 }
 
 /// The parts that choose values. What is made again needs no way to the host and back.

@@ -3,7 +3,7 @@
 import textwrap
 import unittest
 
-from tests.support import BUILD, HAS_COMPILER, NEEDS_COMPILER, run
+from tests.support import BUILD, HAS_COMPILER, LONG, NEEDS_COMPILER, run
 
 GIB = 1 << 30
 # Two GPUs of 2 GiB; what a program prints of both once they are in use.
@@ -127,6 +127,27 @@ class Growth(unittest.TestCase):
                  "[tf.config.experimental.VirtualDeviceConfiguration(memory_limit=4096)])")
         self.assertEqual(run(lines % growth), f"[{listed}] 1 None\n")
         self.assertEqual(run(lines % limit), f"[{listed}] 1 {4 * GIB}\n")
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Pieces(unittest.TestCase):
+    """003: a product of which nothing but the sum is asked for."""
+
+    def test_40_41_within_a_limit(self):
+        """A product of 400 MB in 100 MiB, or of 4 GB in 1 GiB, in pieces of its rows."""
+        rows, limit = (10000, "1GiB") if LONG else (1000, "100MiB")
+        program = """
+            import gantry as gt
+            import numpy as np
+            gt.random.seed(0)
+            a, b = gt.random.uniform((%d, 100), 0, 3), gt.random.uniform((100, 100000), 0, 3)
+            total = gt.function(lambda a, b: gt.sum(a @ b), flags=%r)(a, b).item()
+            exact = a.numpy().sum(0, np.float64) @ b.numpy().sum(1, np.float64)
+            print(total, abs(total / exact - 1) < 1e-6)
+            """
+        free = run(program % (rows, ()), devices="CPU:0")
+        self.assertTrue(free.endswith(" True\n"), free)
+        self.assertEqual(run(program % (rows, ("over-limit=fix",)), devices=f"CPU:0@{limit}"), free)
 
 
 class Fractions(unittest.TestCase):

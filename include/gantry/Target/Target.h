@@ -99,8 +99,8 @@ public:
   }
 
   /// Into how many equal parts the rows of a reduction are cut, which become a kernel of their own;
-  /// 1: into none. It is asked of ops with `axes` before kernels are formed; the answer depends on
-  /// shapes alone.
+  /// 1: into none. It is asked of ops with `axes` before kernels are formed, of those alone that
+  /// may round what parts give; the answer depends on shapes alone.
   virtual int64_t getPartsOfReduction(mlir::Operation *op) const { return 1; }
 
   /// The layout (Analysis/PanelLayout.h) in which a kernel wants the constant that is its argument,

@@ -421,7 +421,8 @@ def SplitReductionsPass : Pass<"gantry-split-reductions", "::mlir::ModuleOp"> {
   let description = [{
     A reduction of which the target of its device says so becomes two: of each of some equal parts of its
     rows, and of what these gave; around them are views. The first has the name of the op and `/parts`.
-    Results of the same shapes are added in the same order, whatever else is in the module.
+    Results of the same shapes are added in the same order, whatever else is in the module. Where results of
+    parts would be rounded to less than f32, sums, products and means are left alone, and means of integers always.
 
     Precondition: ops are placed and shapes static. All other ops are left alone.
   }];

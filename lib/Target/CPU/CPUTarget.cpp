@@ -47,6 +47,8 @@ struct CPUTarget : Target {
     return cpu::mayMerge(first, second);
   }
 
+  int64_t getPartsOfReduction(Operation *op) const override { return cpu::partsOfAll(op); }
+
   /// All that gantry-keep-in-place may find.
   SmallVector<InPlace> getArgumentsToOverwrite(KernelOp kernel) const override {
     return argumentsLikeResults(kernel);

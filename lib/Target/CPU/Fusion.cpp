@@ -17,6 +17,9 @@ using namespace gantry;
 /// so many rows at a time.
 static constexpr size_t kMostOps = 32, kMostRows = 16;
 
+/// From here on a reduction of all elements is worth a second kernel, if rows are worth a loop.
+static constexpr int64_t kManyElements = 32768, kLongRow = 256;
+
 static bool suits(MatmulOp second, const AttentionSizes &sizes) {
   return cast<RankedTensorType>(second.getResult().getType()).getElementType().isF32() &&
          cpu::suitsAttention(sizes.queries, sizes.keys, sizes.depth, sizes.width);
@@ -68,4 +71,16 @@ bool gantry::cpu::mayMerge(ArrayRef<Operation *> first, ArrayRef<Operation *> se
                     return !llvm::is_contained(all, use.getOwner()) || isElementwiseUse(use);
                   });
          });
+}
+
+// Rows are the work of many threads, and those of a part of the batch are reduced as with all
+// others (gantry-split-batch).
+int64_t gantry::cpu::partsOfAll(Operation *op) {
+  ArrayRef<int64_t> shape = shapeOf(op->getOperand(0));
+  const int64_t elements = ShapedType::getNumElements(shape);
+  if (op->getAttrOfType<DenseI64ArrayAttr>("axes").size() != int64_t(shape.size()) ||
+      elements < kManyElements)
+    return 1;
+  const int64_t rows = *llvm::find_if(shape, [](int64_t size) { return size != 1; });
+  return elements / rows >= kLongRow ? rows : 1;
 }

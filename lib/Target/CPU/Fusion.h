@@ -13,4 +13,8 @@ bool mayJoin(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group);
 /// element, in one loop. Their roots come first.
 bool mayMerge(llvm::ArrayRef<mlir::Operation *> first, llvm::ArrayRef<mlir::Operation *> second);
 
+/// How many rows there are where a reduction of all elements is to go row by row, and then over
+/// what these gave; else 1.
+int64_t partsOfAll(mlir::Operation *op);
+
 } // namespace gantry::cpu

@@ -333,20 +333,10 @@ bool gantry::gpu::fitsGroup(Operation *op, ArrayRef<Operation *> group, TargetAt
 // Who is better two
 //===----------------------------------------------------------------------===//
 
-/// Whether it makes no difference to the type's precision that parts are rounded to it.
-static bool mayRoundParts(Operation *op) {
-  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
-  if (isa<ReduceMaxOp, ReduceMinOp>(op))
-    return true;
-  if (isa<ReduceMeanOp>(op))
-    return element.isF32() || element.isF64();
-  return isa<ReduceSumOp, ReduceProdOp>(op) && !element.isF16() && !element.isBF16();
-}
-
 int64_t gantry::gpu::partsOfRows(Operation *op) {
   constexpr int64_t kFewestParts = 8, kMostParts = 4096;
   std::optional<Rows> rows = rowsOf(op);
-  if (!rows || !mayRoundParts(op) || !rows->areFewAndLong())
+  if (!rows || !rows->areFewAndLong())
     return 1;
   // The fewest parts that keep every multiprocessor of a large GPU busy, all of one length.
   const int64_t wanted = std::max(kFewestParts, 2 * kManyRows / rows->count());

@@ -15,6 +15,16 @@ namespace gantry {
 
 static constexpr llvm::StringLiteral kAxes = "axes", kKeepDims = "keep_dims";
 
+/// Whether it makes no difference to the type's precision that parts are rounded to it.
+static bool mayRoundParts(Operation *op) {
+  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  if (isa<ReduceMaxOp, ReduceMinOp>(op))
+    return true;
+  if (isa<ReduceMeanOp>(op))
+    return element.isF32() || element.isF64();
+  return isa<ReduceSumOp, ReduceProdOp>(op) && !element.isF16() && !element.isBF16();
+}
+
 /// The elements under another shape, where the op is.
 static Value reshape(OpBuilder &builder, Operation *like, Value value, ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(value.getType()).clone(shape);
@@ -66,7 +76,8 @@ struct SplitReductions : gantry::impl::SplitReductionsPassBase<SplitReductions> 
     SmallVector<std::pair<Operation *, int64_t>> wanted;
     getOperation().walk([&](Operation *op) {
       auto kernel = dyn_cast<KernelOpInterface>(op);
-      if (!kernel || kernel.getFusionKind() != FusionKind::Reduction || !op->hasAttr(kAxes))
+      if (!kernel || kernel.getFusionKind() != FusionKind::Reduction || !op->hasAttr(kAxes) ||
+          !mayRoundParts(op))
         return;
       if (int64_t count = parts(op); count > 1)
         wanted.emplace_back(op, count);

@@ -1,4 +1,4 @@
-// Few long rows are reduced in parts on GPUs, and nowhere else.
+// Few long rows are reduced in parts on GPUs; on CPUs all elements are, row by row.
 // RUN: gantry-opt %s --gantry-split-reductions | FileCheck %s
 // RUN: gantry-opt %s --gantry-split-reductions --gantry-form-kernels --gantry-verify-kernels | FileCheck %s --check-prefix=KERNELS
 // KERNELS-LABEL: func.func @one_row(
@@ -44,7 +44,7 @@ func.func @halves(%x: tensor<65536xf16>) -> (tensor<f16>, tensor<f16>) {
   return %0, %1 : tensor<f16>, tensor<f16>
 }
 
-// Many rows, short ones, columns, a prime number of terms, another device.
+// Many rows, short ones, columns, a prime number of terms, a vector on the CPU.
 // CHECK-LABEL: func.func @left_alone(
 // CHECK-NOT: gantry.reshape
 // CHECK-COUNT-5: gantry.reduce_sum
@@ -57,5 +57,36 @@ func.func @left_alone(%many: tensor<128x40000xf32>, %short: tensor<1x30000xf32>,
   %3 = gantry.reduce_sum %prime {axes = array<i64: 0>, gantry.device = #gpu} : (tensor<65537xf32>) -> tensor<f32>
   %4 = gantry.reduce_sum %here {axes = array<i64: 0>, gantry.device = #cpu} : (tensor<65536xf32>) -> tensor<f32>
   return %0, %1, %2, %3, %4 : tensor<128xf32>, tensor<1xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>
+}
+
+// On a CPU the first dimension that is not 1 says how many rows there are.
+// CHECK-LABEL: func.func @all_elements(
+// CHECK: %[[X:.*]] = gantry.reshape %{{.*}} {gantry.device = #[[CPU:.*]]} : (tensor<1x300x16x32xf32>) -> tensor<300x512xf32>
+// CHECK: %[[PARTS:.*]] = gantry.reduce_mean %[[X]] {axes = array<i64: 1>, gantry.device = #[[CPU]], gantry.name = "m/parts"} : (tensor<300x512xf32>) -> tensor<300xf32>
+// CHECK: gantry.reduce_mean %[[PARTS]] {axes = array<i64: 0>, gantry.device = #[[CPU]], gantry.name = "m"} : (tensor<300xf32>) -> tensor<f32>
+// CHECK: gantry.reduce_max {{.*}} : (tensor<300x512xbf16>) -> tensor<300xbf16>
+// CHECK: gantry.reduce_max {{.*}} : (tensor<300xbf16>) -> tensor<bf16>
+func.func @all_elements(%x: tensor<1x300x16x32xf32>, %h: tensor<300x512xbf16>) -> (tensor<f32>, tensor<bf16>) {
+  %0 = gantry.reduce_mean %x {axes = array<i64: 0, 1, 2, 3>, gantry.device = #cpu, gantry.name = "m"} : (tensor<1x300x16x32xf32>) -> tensor<f32>
+  %1 = gantry.reduce_max %h {axes = array<i64: 0, 1>, gantry.device = #cpu} : (tensor<300x512xbf16>) -> tensor<bf16>
+  return %0, %1 : tensor<f32>, tensor<bf16>
+}
+
+// Not where there are few elements, short rows, another result than one number, or bf16 and integers of which
+// parts would be rounded.
+// CHECK-LABEL: func.func @whole_on_the_cpu(
+// CHECK-NOT: gantry.reshape
+// CHECK-COUNT-3: gantry.reduce_sum
+// CHECK-COUNT-2: gantry.reduce_mean
+// CHECK-NOT: gantry.reduce
+// CHECK: return
+func.func @whole_on_the_cpu(%few: tensor<64x511xf32>, %short: tensor<65536x255xf32>, %columns: tensor<300x512xf32>, %rounded: tensor<300x512xbf16>, %integers: tensor<300x512xi32>)
+    -> (tensor<f32>, tensor<f32>, tensor<512xf32>, tensor<bf16>, tensor<i32>) {
+  %0 = gantry.reduce_sum %few {axes = array<i64: 0, 1>, gantry.device = #cpu} : (tensor<64x511xf32>) -> tensor<f32>
+  %1 = gantry.reduce_sum %short {axes = array<i64: 0, 1>, gantry.device = #cpu} : (tensor<65536x255xf32>) -> tensor<f32>
+  %2 = gantry.reduce_sum %columns {axes = array<i64: 0>, gantry.device = #cpu} : (tensor<300x512xf32>) -> tensor<512xf32>
+  %3 = gantry.reduce_mean %rounded {axes = array<i64: 0, 1>, gantry.device = #cpu} : (tensor<300x512xbf16>) -> tensor<bf16>
+  %4 = gantry.reduce_mean %integers {axes = array<i64: 0, 1>, gantry.device = #cpu} : (tensor<300x512xi32>) -> tensor<i32>
+  return %0, %1, %2, %3, %4 : tensor<f32>, tensor<f32>, tensor<512xf32>, tensor<bf16>, tensor<i32>
 }
 }
