@@ -1,7 +1,7 @@
-// Random numbers from a counter: element i is a function of key, stream and i alone, by
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
-// 2011). The counter is (low i, high i, 0, stream) and the key the two halves of 64 bits, a number
-// or an operand.
+// Random numbers from a counter: element i, of a part counted in the whole, is a function of key,
+// stream and i alone, by Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as
+// easy as 1, 2, 3", SC 2011). The counter is (low i, high i, 0, stream) and the key the two halves
+// of 64 bits, a number or an operand.
 
 #include "ElementwiseScalars.h"
 #include "Patterns.h"
@@ -43,11 +43,15 @@ struct Philox {
 };
 } // namespace
 
-/// Row-major position of the current element.
-static Value linearIndex(Emitter &b, ArrayRef<int64_t> shape) {
+/// Row-major position in the whole of the current element, whose part of it is at `begin`.
+static Value linearIndex(Emitter &b, ArrayRef<int64_t> whole, ArrayRef<int64_t> begin) {
   Value index = b.index(0);
-  for (auto [i, size] : llvm::enumerate(shape))
-    index = b.add(b.mul(index, b.index(size)), b.loopIndex(i));
+  for (auto [i, size] : llvm::enumerate(whole)) {
+    Value own = b.loopIndex(i);
+    if (!begin.empty() && begin[i])
+      own = b.add(own, b.index(begin[i]));
+    index = b.add(b.mul(index, b.index(size)), own);
+  }
   return arith::IndexCastOp::create(b, b.getI64Type(), index);
 }
 
@@ -80,7 +84,9 @@ static Value generate(Op op, Value key, Emitter &b,
   return b.elementwise(shape, element, keys, [&](Emitter &e, ValueRange given) {
     Value bits = key ? given[0] : e.integer(*op.getSeed(), e.getI64Type());
     Philox philox{e, {}};
-    return number(e, philox.draw(linearIndex(e, shape), bits, op.getStream().value_or(0)), element);
+    Value position =
+        linearIndex(e, op.getWhole().value_or(shape), op.getBegin().value_or(ArrayRef<int64_t>()));
+    return number(e, philox.draw(position, bits, op.getStream().value_or(0)), element);
   });
 }
 

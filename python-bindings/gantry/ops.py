@@ -689,8 +689,8 @@ def prelu(lhs, rhs, *, device=None, name=None):
     return _apply("prelu", (lhs, rhs), (), device, name)
 
 
-def random_normal(shape, mean, deviation, *, key=None, dtype="float32", seed=None, stream=None, device=None,
-                  name=None):
+def random_normal(shape, mean, deviation, *, key=None, dtype="float32", seed=None, stream=None, whole=None,
+                  begin=None, device=None, name=None):
     """Draw normal numbers.
 
     Draws normal numbers from a counter-based generator: element i depends on the key, on `stream` (0 unless
@@ -698,13 +698,16 @@ def random_normal(shape, mean, deviation, *, key=None, dtype="float32", seed=Non
     draws others; one of the two is given, and equal ones give the same numbers. `stream`, in [0, 2^32), tells
     draws of one key apart. The counter is (i mod 2^32, i / 2^32, 0, stream), Philox's key the low and the high
     half of the 64 bits; uniform numbers take the upper bits of the first word (f64: of the first two), normal
-    ones are sqrt(-2 ln(1 - u)) cos(2 pi v) with u from the first word and v from the third.
+    ones are sqrt(-2 ln(1 - u)) cos(2 pi v) with u from the first word and v from the third. Where the result is
+    a part of a value that several devices draw, `whole` is the shape of that value and `begin` the place of the
+    part in it: i is counted in the whole, so that the parts together are what one device would draw.
     """
     return _apply("random_normal", (key,), (("seed", 1, seed), ("mean", 2, mean), ("deviation", 2, deviation),
-                  ("stream", 1, stream)), device, name, (shape, dtype))
+                  ("stream", 1, stream), ("whole", 4, whole), ("begin", 4, begin)), device, name, (shape, dtype))
 
 
-def random_uniform(shape, low, high, *, key=None, dtype="float32", seed=None, stream=None, device=None, name=None):
+def random_uniform(shape, low, high, *, key=None, dtype="float32", seed=None, stream=None, whole=None, begin=None,
+                   device=None, name=None):
     """Draw uniform in [low, high) numbers.
 
     Draws uniform in [low, high) numbers from a counter-based generator: element i depends on the key, on
@@ -713,10 +716,12 @@ def random_uniform(shape, low, high, *, key=None, dtype="float32", seed=None, st
     `stream`, in [0, 2^32), tells draws of one key apart. The counter is (i mod 2^32, i / 2^32, 0, stream),
     Philox's key the low and the high half of the 64 bits; uniform numbers take the upper bits of the first word
     (f64: of the first two), normal ones are sqrt(-2 ln(1 - u)) cos(2 pi v) with u from the first word and v
-    from the third.
+    from the third. Where the result is a part of a value that several devices draw, `whole` is the shape of
+    that value and `begin` the place of the part in it: i is counted in the whole, so that the parts together
+    are what one device would draw.
     """
     return _apply("random_uniform", (key,), (("seed", 1, seed), ("low", 2, low), ("high", 2, high), ("stream", 1,
-                  stream)), device, name, (shape, dtype))
+                  stream), ("whole", 4, whole), ("begin", 4, begin)), device, name, (shape, dtype))
 
 
 def reciprocal(input, *, device=None, name=None):
@@ -897,6 +902,17 @@ def set_slice(input, update, index, axis, *, device=None, name=None):
     input later, as in a loop that collects a slice a step, the slice is written in place.
     """
     return _apply("set_slice", (input, update, index), (("axis", 1, axis),), device, name)
+
+
+def share(*, device=None, name=None):
+    """Tell which share of the batch a replica has.
+
+    In a `gantry.replicate` the rows of this replica's shard over all rows, an f32 scalar; where nothing is
+    split, 1 over the number of replicas. Elsewhere it is 1. A loss that is a mean over rows is seeded with it:
+    then the sum over all replicas of what they give is the gradient of the mean over the whole batch, also for
+    shards of different sizes. Replicate makes a number of it.
+    """
+    return _apply("share", (), (), device, name)
 
 
 def shift_left(lhs, rhs, *, device=None, name=None):

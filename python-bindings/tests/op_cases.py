@@ -67,6 +67,7 @@ def _binary():
 
 def _with_attributes():
     yield "stop_gradient", ([X], {}, lambda x: x)
+    yield "share", ([], {}, lambda: np.float32(1))
     yield "elu", ([X], {"alpha": 1.0}, lambda x, alpha: np.where(x > 0, x, np.expm1(x)))
     yield "celu", ([X], {"alpha": 2.0}, None)
     yield "selu", ([X], {"alpha": 1.6, "gamma": 1.05}, None)

@@ -261,9 +261,9 @@ func.func @main(%x: tensor<9x64x{element}> {{gantry.name = "x"}}) -> ({vector} {
     assert "gantry: variable 'w' is the same on all 3 replicas, bit for bit" in log.splitlines(), log
 
 
-# Each replica takes its own shard's sum for the sum of all.
+# Each replica takes its own shard's sum for the sum of all, and says that it may.
 APART = """
-gantry.variable @w = dense<0.0> : tensor<f32>
+gantry.variable local @w = dense<0.0> : tensor<f32>
 func.func @main(%x: tensor<4xf32> {gantry.name = "x"}) -> (tensor<f32> {gantry.name = "sum"}) {
   %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [same] : (tensor<4xf32>) -> tensor<f32> {
   ^bb0(%a: tensor<?xf32>):
@@ -662,7 +662,42 @@ def t3_gradient(runner, count, batch):
     close(found["dw"], (2 * apart * (x - s)).sum(0), "dw", 1e-12)
 
 
+SHARE = """
+func.func @main(%x: tensor<BATCHx2xf32> {gantry.name = "x"}, %w: tensor<2xf32> {gantry.name = "w"})
+    -> (tensor<2xf32> {gantry.name = "dw"}) {
+  %y = gantry.replicate (%x, %w) on [DEVICES] WEIGHTS takes [split 0, broadcast] gives [sum] : (tensor<BATCHx2xf32>, tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%shard: tensor<?x2xf32>, %v: tensor<2xf32>):
+    %share = gantry.share : tensor<f32>
+    %loss, %dv = gantry.gradient (%v, %share) seeds 1 : (tensor<2xf32>, tensor<f32>) -> (tensor<f32>, tensor<2xf32>) {
+    ^bb0(%u: tensor<2xf32>):
+      %0 = gantry.mul %shard, %u : (tensor<?x2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+      %1 = gantry.mul %0, %0 : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+      %2 = gantry.reduce_mean %1 {axes = array<i64: 0, 1>} : (tensor<?x2xf32>) -> tensor<f32>
+      gantry.yield %2 : tensor<f32>
+    }
+    gantry.yield %dv : tensor<2xf32>
+  }
+  return %y : tensor<2xf32>
+}
+"""
+
+
+def t3_share(runner, count, batch, weights=""):
+    """A mean over rows, seeded by the share of the batch: the sum over all replicas is the gradient of the whole batch's mean."""
+    devices, names = gpus(count)
+    listed = ", ".join(f'"{name}"' for name in names.split(","))
+    model = runner.write("share.mlir", SHARE.replace("BATCH", str(batch)).replace("DEVICES", listed).replace("WEIGHTS", weights))
+    x, w = numbers(batch, 2), np.array([0.5, -1.5], np.float32)
+    found = runner.run(model, *devices, *runner.arrays(x=x, w=w))
+    wide = x.astype(np.float64)
+    close(found["dw"], (2 * wide * wide * w).sum(0) / (2 * batch), "dw", 1e-6)
+
+
 CASES = {
+    "t3_share_1": lambda r: t3_share(r, 1, 4),
+    "t3_share_uneven": lambda r: t3_share(r, 3, 7),
+    "t3_share_empty": lambda r: t3_share(r, 4, 5),
+    "t3_share_weighted": lambda r: t3_share(r, 2, 7, "weights [3, 1]"),
     "t3_gradient_1": lambda r: t3_gradient(r, 1, 4),
     "t3_gradient_uneven": lambda r: t3_gradient(r, 3, 7),
     "t3_gradient_empty": lambda r: t3_gradient(r, 4, 5),

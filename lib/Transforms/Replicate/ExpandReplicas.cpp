@@ -78,6 +78,7 @@ private:
   LogicalResult cloneInto(Replica &replica, Operation &inner);
   LogicalResult leave();
   FailureOr<Value> combine(ReplicaModeAttr mode, Value yielded);
+  double shareOf(const Replica &replica);
   Value weigh(const Replica &replica, Value value);
 
   /// Request for an op that no replica owns, on a device.
@@ -404,6 +405,16 @@ static Operation *findOpen(Operation *op) {
   return open;
 }
 
+/// The number in the place of the op; gives its value.
+static Value replaceShare(ShareOp share, double number) {
+  OpBuilder builder(share);
+  auto values = DenseElementsAttr::get(share.getType(), builder.getF32FloatAttr(float(number)));
+  Value made = ConstantOp::create(builder, share.getLoc(), values);
+  share.replaceAllUsesWith(made);
+  share.erase();
+  return made;
+}
+
 LogicalResult Expansion::cloneInto(Replica &replica, Operation &inner) {
   Operation *clone = builder.clone(inner, replica.values);
   std::string reason;
@@ -429,6 +440,11 @@ LogicalResult Expansion::cloneInto(Replica &replica, Operation &inner) {
            << " rows (replica " << replica.number << "): " << reason
            << "; sizes have to follow from the batch: leave its dimension open when exporting the "
               "model (dynamic_axes of torch.onnx.export) and give it with --dim";
+  if (isa<ShareOp>(clone)) {
+    replica.values.map(inner.getResult(0), replaceShare(cast<ShareOp>(clone), shareOf(replica)));
+    return success();
+  }
+  clone->walk([&](ShareOp share) { replaceShare(share, shareOf(replica)); });
   ReplicaMark mark{replica.number, replica.device, LocationAttr(op.getLoc()),
                    op->getAttrOfType<SoftModeAttr>(kSoftAttr)};
   clone->walk([&](Operation *made) { markAsReplica(made, mark); });
@@ -478,10 +494,15 @@ DeviceAttr Expansion::gatherDevice(OpResult result) {
   return wanted ? wanted : replicas.front().device;
 }
 
+/// Of the batch; where nothing is split, of the replicas.
+double Expansion::shareOf(const Replica &replica) {
+  auto count = llvm::count_if(replicas, [](const Replica &r) { return !r.isEmpty; });
+  return total ? double(replica.shard.size) / double(total) : 1.0 / double(count);
+}
+
 /// A replica's mean, times its share of the batch.
 Value Expansion::weigh(const Replica &replica, Value value) {
-  auto count = llvm::count_if(replicas, [](const Replica &r) { return !r.isEmpty; });
-  double share = total ? double(replica.shard.size) / double(total) : 1.0 / double(count);
+  double share = shareOf(replica);
   if (share == 1)
     return value;
   auto element = cast<FloatType>(cast<RankedTensorType>(value.getType()).getElementType());
@@ -559,6 +580,7 @@ struct ExpandReplicas : gantry::impl::ExpandReplicasPassBase<ExpandReplicas> {
     for (ReplicateOp op : ops)
       if (failed(Expansion(op).run()))
         return signalPassFailure();
+    getOperation().walk([](ShareOp share) { replaceShare(share, 1); });
   }
 };
 } // namespace

@@ -418,6 +418,8 @@ private:
                      wanted, Attribute(builder.getFloatAttr(wanted.getElementType(), initial))));
     if (variable.getCentral())
       state.addAttribute("central", builder.getUnitAttr());
+    if (variable.getLocal())
+      state.addAttribute("local", builder.getUnitAttr());
     for (StringRef request : {StringRef(kDeviceAttr), StringRef(kSoftAttr)})
       if (Attribute asked = variable->getAttr(request))
         state.addAttribute(request, asked);

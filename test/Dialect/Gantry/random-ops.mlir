@@ -27,6 +27,13 @@ func.func @of_a_key(%key: tensor<i64>) {
   return
 }
 
+// CHECK-LABEL: @part(
+// CHECK: gantry.random_uniform %arg0 {begin = array<i64: 4, 0>, high = 1.000000e+00 : f64, low = 0.000000e+00 : f64, whole = array<i64: 6, 3>} : (tensor<i64>) -> tensor<2x3xf32>
+func.func @part(%key: tensor<i64>) {
+  %x = gantry.random_uniform %key {begin = array<i64: 4, 0>, high = 1.000000e+00 : f64, low = 0.000000e+00 : f64, whole = array<i64: 6, 3>} : (tensor<i64>) -> tensor<2x3xf32>
+  return
+}
+
 // CHECK-LABEL: @dropout(
 // CHECK: gantry.dropout %arg0 {ratio = 5.000000e-01 : f64} : (tensor<4xf32>) -> tensor<4xf32>
 func.func @dropout(%x: tensor<4xf32>) {

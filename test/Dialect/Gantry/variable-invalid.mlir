@@ -117,3 +117,16 @@ func.func @alone(%x: tensor<6xf32>) -> tensor<6xf32> {
   %0 = gantry.all_reduce sum %x : (tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
+
+// -----
+
+// expected-error @below {{'gantry.variable' op '@w' is central and local; replicas share it, or each has its own}}
+gantry.variable central local @w = dense<0.0> : tensor<4xf32>
+
+// -----
+
+func.func @share() {
+  // expected-error @below {{'gantry.share' op is a scalar tensor<f32>, got 'tensor<4xf32>'}}
+  %0 = "gantry.share"() : () -> tensor<4xf32>
+  return
+}

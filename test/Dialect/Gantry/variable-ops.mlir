@@ -2,9 +2,11 @@
 
 // CHECK: gantry.variable @w {gantry.device = #gantry.device<"GPU:1">} = dense<5.000000e-01> : tensor<4xf32>
 // CHECK: gantry.variable central @step = dense<0> : tensor<i64>
+// CHECK: gantry.variable local @own = dense<0> : tensor<i64>
 // CHECK: gantry.variable @"w/replica_1" mirror of @w = dense<5.000000e-01> : tensor<4xf32>
 gantry.variable @w {gantry.device = #gantry.device<"GPU:1">} = dense<0.5> : tensor<4xf32>
 gantry.variable central @step = dense<0> : tensor<i64>
+gantry.variable local @own = dense<0> : tensor<i64>
 gantry.variable @"w/replica_1" mirror of @w = dense<0.5> : tensor<4xf32>
 
 // CHECK-LABEL: func.func @access(
@@ -49,4 +51,11 @@ func.func @replicas(%x: tensor<6x4xf32>, %b: tensor<4xf32>)
     gantry.yield %0, %1, %2 : tensor<?x4xf32>, tensor<f32>, tensor<4xf32>
   }
   return %y#0, %y#1, %y#2, %y#3 : tensor<6x4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @share(
+// CHECK: gantry.share : tensor<f32>
+func.func @share() -> tensor<f32> {
+  %0 = gantry.share : tensor<f32>
+  return %0 : tensor<f32>
 }

@@ -222,3 +222,38 @@ func.func @gradients(%x: tensor<7x2xf32>, %w: tensor<2xf32>) -> (tensor<4xf32>, 
   }
   return %y#0, %y#1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// Which share of the rows each has, also inside of what is differentiated; without rows one of as many as there
+// are, and outside of replicas all.
+// CHECK-LABEL: func.func @shares(
+// CHECK-DAG: gantry.constant dense<0.571428597> : tensor<f32>
+// CHECK-DAG: gantry.constant dense<0.428571433> : tensor<f32>
+// CHECK: gantry.constant dense<0.571428597> : tensor<f32>
+// CHECK: gantry.mul %{{.*}} : (tensor<4xf32>, tensor<f32>)
+// CHECK: gantry.constant dense<0.428571433> : tensor<f32>
+// CHECK: gantry.mul %{{.*}} : (tensor<3xf32>, tensor<f32>)
+// CHECK-COUNT-2: gantry.constant dense<5.000000e-01> : tensor<f32>
+// CHECK: %[[ONE:.*]] = gantry.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NOT: gantry.share
+// CHECK: return %{{.*}}, %[[ONE]]
+func.func @shares(%x: tensor<7xf32>, %w: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+  %y:2 = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [sum, sum] : (tensor<7xf32>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%a: tensor<?xf32>):
+    %s = gantry.share : tensor<f32>
+    %g:2 = gantry.gradient (%w) : (tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    ^bb0(%b: tensor<f32>):
+      %t = gantry.share : tensor<f32>
+      %0 = gantry.mul %a, %t : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+      %1 = gantry.reduce_sum %0 {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+      %2 = gantry.mul %1, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      gantry.yield %2 : tensor<f32>
+    }
+    gantry.yield %g#1, %s : tensor<f32>, tensor<f32>
+  }
+  %z:2 = gantry.replicate () on ["GPU:0", "GPU:1"] takes [] gives [per_replica] : () -> (tensor<f32>, tensor<f32>) {
+    %s = gantry.share : tensor<f32>
+    gantry.yield %s : tensor<f32>
+  }
+  %all = gantry.share : tensor<f32>
+  return %y#0, %y#1, %z#0, %z#1, %all : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}

@@ -18,6 +18,9 @@ LogicalResult VariableOp::verify() {
   if (!type || !type.hasStaticShape())
     return emitOpError() << "'@" << getSymName() << "' must start as a tensor of static shape, got "
                          << getValue().getType();
+  if (getCentral() && getLocal())
+    return emitOpError() << "'@" << getSymName()
+                         << "' is central and local; replicas share it, or each has its own";
   return success();
 }
 
@@ -238,6 +241,19 @@ LogicalResult ReplicateOp::verify() {
     return emitOpError() << "body must end in gantry.yield";
   return verifyModes(*this, getOutputs(), getResultTypes(), yield->getOperandTypes(), devices,
                      /*inputs=*/false);
+}
+
+LogicalResult ShareOp::verify() {
+  if (getType().getRank() != 0)
+    return emitOpError() << "is a scalar tensor<f32>, got " << getType();
+  return success();
+}
+
+LogicalResult ShareOp::inferReturnTypes(MLIRContext *context, std::optional<Location>, ValueRange,
+                                        DictionaryAttr, OpaqueProperties, RegionRange,
+                                        SmallVectorImpl<Type> &types) {
+  types.push_back(RankedTensorType::get({}, Float32Type::get(context)));
+  return success();
 }
 
 LogicalResult AllReduceOp::verify() {

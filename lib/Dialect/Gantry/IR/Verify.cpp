@@ -32,6 +32,26 @@ LogicalResult IotaOp::verify() {
   return success();
 }
 
+/// Where a result is drawn as a part of a larger value, it lies inside of it.
+static LogicalResult verifyPart(Operation *op, RankedTensorType type,
+                                std::optional<ArrayRef<int64_t>> whole,
+                                std::optional<ArrayRef<int64_t>> begin) {
+  if (!whole && !begin)
+    return success();
+  if (!whole || !begin)
+    return op->emitOpError() << "has " << (whole ? "no begin" : "no whole")
+                             << "; a part has both, the shape of the whole and its place in it";
+  size_t rank = type.getRank();
+  bool fits = whole->size() == rank && begin->size() == rank;
+  for (size_t i = 0; fits && i < rank; ++i)
+    fits = (*begin)[i] >= 0 && !type.isDynamicDim(i) &&
+           (*begin)[i] <= (*whole)[i] - type.getDimSize(i);
+  if (!fits)
+    return op->emitOpError() << "draws " << type << " at [" << *begin
+                             << "], which is not inside of the whole [" << *whole << "]";
+  return success();
+}
+
 /// Of any op that draws random numbers.
 template <typename Op>
 static LogicalResult verifyRandom(Op op) {
@@ -43,7 +63,7 @@ static LogicalResult verifyRandom(Op op) {
     return op.emitOpError() << "key must be a scalar tensor<i64>, got " << key.getType();
   if (uint64_t stream = op.getStream().value_or(0); stream > UINT32_MAX)
     return op.emitOpError() << "stream " << int64_t(stream) << " is outside [0, 4294967296)";
-  return success();
+  return verifyPart(op, op.getType(), op.getWhole(), op.getBegin());
 }
 
 LogicalResult RandomUniformOp::verify() { return verifyRandom(*this); }

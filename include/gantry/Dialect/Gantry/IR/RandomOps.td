@@ -17,9 +17,14 @@ class Gantry_RandomOp<string mnemonic, string logName, string what, dag attribut
     numbers take the upper bits of the first word (f64: of the first two), normal ones are
     sqrt(-2 ln(1 - u)) cos(2 pi v) with u from the first word and v from the third.
 
+    Where the result is a part of a value that several devices draw, `whole` is the shape of that value
+    and `begin` the place of the part in it: i is counted in the whole, so that the parts together are
+    what one device would draw.
+
     Example: `%y = gantry.}] # mnemonic # " %key {" # values # ", stream = 1 : i64} : (tensor<i64>) -> tensor<2x3xf32>`";
   let arguments = !con((ins Optional<RankedTensorOf<[I64]>>:$key, OptionalAttr<I64Attr>:$seed), attributes,
-                       (ins OptionalAttr<I64Attr>:$stream));
+                       (ins OptionalAttr<I64Attr>:$stream, OptionalAttr<DenseI64ArrayAttr>:$whole,
+                            OptionalAttr<DenseI64ArrayAttr>:$begin));
   let results = (outs Gantry_FloatTensor:$result);
   let assemblyFormat = functionalFormat;
   let hasVerifier = 1;
@@ -29,7 +34,8 @@ def Gantry_RandomUniformOp : Gantry_RandomOp<"random_uniform", "RandomUniform",
   "low = 0.0 : f64, high = 1.0 : f64"> {
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "uint64_t":$seed, "const ::llvm::APFloat &":$low,
                                  "const ::llvm::APFloat &":$high), [{
-    build($_builder, $_state, result, ::mlir::Value(), $_builder.getI64IntegerAttr(seed), low, high, ::mlir::IntegerAttr());
+    build($_builder, $_state, result, ::mlir::Value(), $_builder.getI64IntegerAttr(seed), low, high, ::mlir::IntegerAttr(),
+          ::mlir::DenseI64ArrayAttr(), ::mlir::DenseI64ArrayAttr());
   }]>];
 }
 def Gantry_RandomNormalOp : Gantry_RandomOp<"random_normal", "RandomStandardNormal",
@@ -37,7 +43,8 @@ def Gantry_RandomNormalOp : Gantry_RandomOp<"random_normal", "RandomStandardNorm
   "mean = 0.0 : f64, deviation = 1.0 : f64"> {
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "uint64_t":$seed, "const ::llvm::APFloat &":$mean,
                                  "const ::llvm::APFloat &":$deviation), [{
-    build($_builder, $_state, result, ::mlir::Value(), $_builder.getI64IntegerAttr(seed), mean, deviation, ::mlir::IntegerAttr());
+    build($_builder, $_state, result, ::mlir::Value(), $_builder.getI64IntegerAttr(seed), mean, deviation, ::mlir::IntegerAttr(),
+          ::mlir::DenseI64ArrayAttr(), ::mlir::DenseI64ArrayAttr());
   }]>];
 }
 

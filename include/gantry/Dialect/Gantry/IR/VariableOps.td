@@ -16,7 +16,8 @@ def Gantry_VariableOp : Op<Gantry_Dialect, "variable", [Symbol, HasParent<"::mli
     All functions of the module share it; before the first run it is `value`. Its `gantry.device`
     says where it lives and softens like any other request (spec P8). Where it is used in a
     `gantry.replicate`, each replica has a mirror of it, or, when it is `central`, all use the one
-    (spec R4). Resolve turns variables into arguments of functions with tied results.
+    (spec R4). Mirrors hold the same value, so replicas assign them what is the same for all; those of
+    a `local` variable may differ. Resolve turns variables into arguments of functions with tied results.
 
     Example:
     ```mlir
@@ -25,9 +26,9 @@ def Gantry_VariableOp : Op<Gantry_Dialect, "variable", [Symbol, HasParent<"::mli
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value, UnitAttr:$central,
+  let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value, UnitAttr:$central, UnitAttr:$local,
                        OptionalAttr<FlatSymbolRefAttr>:$mirror_of);
-  let assemblyFormat = "(`central` $central^)? $sym_name (`mirror` `of` $mirror_of^)? attr-dict `=` $value";
+  let assemblyFormat = "(`central` $central^)? (`local` $local^)? $sym_name (`mirror` `of` $mirror_of^)? attr-dict `=` $value";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {
@@ -226,6 +227,39 @@ def Gantry_ReplicateOp : Op<Gantry_Dialect, "replicate", [SingleBlock, Recursive
     auto getInputModes() { return getInputs().getAsRange<ReplicaModeAttr>(); }
     auto getOutputModes() { return getOutputs().getAsRange<ReplicaModeAttr>(); }
   }];
+}
+
+def Gantry_ShareOp : Op<Gantry_Dialect, "share", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "tell which share of the batch a replica has";
+  let description = [{
+    In a `gantry.replicate` the rows of this replica's shard over all rows, an f32 scalar; where nothing
+    is split, 1 over the number of replicas. Elsewhere it is 1. A loss that is a mean over rows is seeded
+    with it: then the sum over all replicas of what they give is the gradient of the mean over the whole
+    batch, also for shards of different sizes. Replicate makes a number of it.
+
+    Example:
+    ```mlir
+    func.func @slope(%x: tensor<6xf32>, %w: tensor<f32>) -> tensor<f32> {
+      %0 = gantry.replicate (%x, %w) on ["GPU:0", "GPU:1"] takes [split 0, broadcast] gives [same]
+          : (tensor<6xf32>, tensor<f32>) -> tensor<f32> {
+      ^bb0(%shard: tensor<?xf32>, %v: tensor<f32>):
+        %share = gantry.share : tensor<f32>
+        %loss, %dv = gantry.gradient (%v, %share) seeds 1 : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+        ^bb0(%u: tensor<f32>):
+          %1 = gantry.mul %shard, %u : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+          %2 = gantry.reduce_mean %1 {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+          gantry.yield %2 : tensor<f32>
+        }
+        %sum = gantry.all_reduce sum %dv : (tensor<f32>) -> tensor<f32>
+        gantry.yield %sum : tensor<f32>
+      }
+      return %0 : tensor<f32>
+    }
+    ```
+  }];
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Gantry_AllReduceOp : Op<Gantry_Dialect, "all_reduce", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
