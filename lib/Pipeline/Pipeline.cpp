@@ -37,6 +37,7 @@ static void addResolve(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createExpandOptimizersPass());
   // Here a variable still is one name, not a value for each replica.
   pm.addPass(createCheckCollectivesPass());
+  pm.addPass(createCheckMirrorsPass());
   // From here on variables are arguments and results like others, and every op is pure.
   pm.addPass(createResolveVariablesPass());
   pm.addPass(createVerifyResolvedPass());

@@ -102,6 +102,19 @@ def CheckCollectivesPass : Pass<"gantry-check-collectives", "::mlir::ModuleOp"> 
     from outside, broadcast operands, results of `gantry.all_reduce` and variables that replicas only
     assign such values under such conditions, in all functions. Anything else is an error that says
     where it comes from. Only then may gantry-expand-replicas make one branch or loop of the replicas'.
+
+    A mean, of a `gantry.all_reduce` or of a region's result, of what is computed from `gantry.share` is an
+    error: its rows would weigh twice.
+  }];
+}
+
+def CheckMirrorsPass : Pass<"gantry-check-mirrors", "::mlir::ModuleOp"> {
+  let summary = "check that replicas assign mirrors the same value";
+  let description = [{
+    Precondition: that of gantry-check-collectives, whose analysis it uses. A `gantry.assign` or
+    `gantry.assign_add` in a region, of a variable that is neither `central` nor `local`, takes a value that
+    is the same on every replica, under conditions that are. Anything else is an error that says
+    where the difference comes from.
   }];
 }
 
@@ -508,7 +521,7 @@ def ExpandReplicasPass : Pass<"gantry-expand-replicas", "::mlir::func::FuncOp"> 
     where nothing but its share of a result would come of it. What the replicas have in common becomes
     one `gantry.all_reduce` with an operand for each of them; a `gantry.if` or `gantry.while` that has one
     inside is one for all replicas, under the condition of the first, which gantry-check-collectives has
-    found to be that of all.
+    found to be that of all. `gantry.share` becomes the number that it is, in all functions.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }

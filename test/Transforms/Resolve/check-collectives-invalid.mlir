@@ -223,3 +223,40 @@ func.func @gradient(%x: tensor<6xf32>, %w: tensor<f32>, %v: tensor<f32>) {
   }
   return
 }
+
+// -----
+
+// A mean weighs each replica by its rows, which the share did before.
+func.func @shared_mean(%x: tensor<6xf32>, %w: tensor<f32>) {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    // expected-note @below {{it is computed from the replica's share of the batch}}
+    %s = gantry.share : tensor<f32>
+    %g:2 = gantry.gradient (%w, %s) seeds 1 : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+    ^bb0(%b: tensor<f32>):
+      %0 = gantry.mul %a, %b : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+      %1 = gantry.reduce_mean %0 {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+      gantry.yield %1 : tensor<f32>
+    }
+    // expected-error @below {{'gantry.all_reduce' op takes the mean of a value that has the replica's share in it, so that its rows would weigh twice; add them up: sum in the place of mean}}
+    %r = gantry.all_reduce mean %g#1 : (tensor<f32>) -> tensor<f32>
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+// So does a mean that leaves the region.
+func.func @shared_result(%x: tensor<6xf32>) -> (tensor<f32>, tensor<f32>) {
+  // expected-error @below {{'gantry.replicate' op takes the mean of result 1 that has the replica's share in it, so that its rows would weigh twice; add them up: sum in the place of mean}}
+  %y:2 = gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [sum, mean] : (tensor<6xf32>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%a: tensor<?xf32>):
+    // expected-note @below {{it is computed from the replica's share of the batch}}
+    %s = gantry.share : tensor<f32>
+    %0 = gantry.reduce_mean %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    %1 = gantry.mul %0, %s : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    gantry.yield %1, %1 : tensor<f32>, tensor<f32>
+  }
+  return %y#0, %y#1 : tensor<f32>, tensor<f32>
+}

@@ -85,3 +85,18 @@ func.func @one(%x: tensor<6xf32>, %l: tensor<f32>) {
   }
   return
 }
+
+// What was added up has no share any more, and what has none may be averaged.
+func.func @shares(%x: tensor<6xf32>) {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] takes [split 0] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    %s = gantry.share : tensor<f32>
+    %0 = gantry.reduce_mean %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    %1 = gantry.mul %0, %s : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %2 = gantry.all_reduce sum %1 : (tensor<f32>) -> tensor<f32>
+    %3 = gantry.all_reduce mean %2 : (tensor<f32>) -> tensor<f32>
+    %4 = gantry.all_reduce mean %0 : (tensor<f32>) -> tensor<f32>
+    gantry.yield
+  }
+  return
+}
