@@ -106,8 +106,20 @@ Status State::extend(const std::shared_ptr<const LoadedPlan> &other) {
     auto *data = static_cast<uint8_t *>((*memory)->data());
     GANTRY_RETURN_IF_ERROR((*memory)->device().fill(data, 0, (*memory)->byteSize()));
     GANTRY_RETURN_IF_ERROR(addFrom(*other, *variable, data, memory.take()));
+    GANTRY_RETURN_IF_ERROR(fillMirror(all.back()));
   }
   return {};
+}
+
+/// A mirror that is new begins as what it is a mirror of is by now.
+Status State::fillMirror(const Variable &mirror) {
+  const Variable *original = mirror.mirrorOf.empty() ? nullptr : lookUp(mirror.mirrorOf);
+  if (!original)
+    return {};
+  std::vector<uint8_t> bytes(mirror.type.byteSize());
+  std::unique_lock guard(mutex);
+  GANTRY_RETURN_IF_ERROR(original->device->download(bytes.data(), original->data, bytes.size()));
+  return mirror.device->upload(mirror.data, bytes.data(), bytes.size());
 }
 
 Expected<std::shared_ptr<Array>> State::copyOf(std::string_view name) const {

@@ -159,6 +159,12 @@ class Variables(unittest.TestCase):
         self.assertEqual(state["v"].tolist(), [2, 2, 2, 2])
         self.assertEqual((state["other"].tolist(), state["other"].device, state.names), ([7], "GPU:1", ["v", "other"]))
 
+    def test_a_new_mirror_begins_as_its_variable_is(self):
+        state = gt.State()
+        state["v"] = gt.array(np.float32([1, 2, 3, 4]), device="CPU:0")
+        state.extend(gt.load(PLANS / "training.gantry"))
+        self.assertEqual(state["v/replica_1"].tolist(), [1, 2, 3, 4])
+
     def test_a_copy_stays_as_it_was(self):
         session = self.counter.session()
         before = session.state["v"]

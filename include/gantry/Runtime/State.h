@@ -100,6 +100,7 @@ private:
                    const plan::fb::Variable &theirs) const;
   Status addFrom(const LoadedPlan &other, const plan::fb::Variable &variable, uint8_t *data,
                  std::shared_ptr<const Array> memory = {});
+  Status fillMirror(const Variable &mirror);
 
   std::shared_ptr<Runtime> runtime;       // first: keeps the devices alive
   std::shared_ptr<const LoadedPlan> plan; // whose variables arenas these are; may be null
