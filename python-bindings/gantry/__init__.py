@@ -13,6 +13,7 @@ from .array import Array, arange, array, from_dlpack, full, ones, tensor, zeros
 from ._donate import donate
 from ._tensors import load_safetensors, save_safetensors
 from .device import (Device, cpu, device, devices, gpu, gpus, memory, num_gpus, try_all_gpus, try_gpu)
+from .distribute import Mirrored, Towers
 from .dtypes import (DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
                      uint32, uint64)
 from .errors import (CancelledError, CorruptPlanError, FailedPreconditionError, GantryError, InternalError,

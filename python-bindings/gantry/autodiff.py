@@ -76,10 +76,16 @@ def _networks(entries, args, kwargs):
             for entry, place in entries]
 
 
-def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None):
+_OVER = (None, "rows", "sum")
+
+
+def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None, over=None):
     """What f gives and the gradients, in a function that is traced. With `seeds`, cotangents of all that f gives, whose sum
-    of products is differentiated."""
+    of products is differentiated. In a replica `over` says what the loss is."""
     graph = tracing()
+    replica = graph.replica
+    if over not in _OVER:
+        raise InvalidArgumentError(f"over is {over!r}; it can be \"rows\", a mean over rows, or \"sum\"")
     entries = list(_entries(f, wrt, args, kwargs))
     if any(getattr(each, "is_open", False) for each in _networks(entries, args, kwargs)):
         graph.outline(lambda: f(*args, **kwargs))  # layers make their variables at their first use
@@ -87,7 +93,7 @@ def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None):
     values = [value for target in targets for value in target.values]
     given, _ = flatten(read_all(seeds)) if seeds is not None else ([], None)
     given = [graph.value(seed) for seed in given]
-    shape = []
+    shape, kept = [], []
 
     def body(arguments):
         arguments, positional, named, held = iter(arguments), list(args), dict(kwargs), {}
@@ -96,6 +102,7 @@ def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None):
             held.update(zip(target.variables, own))
             if target.place is not None:
                 (named if isinstance(target.place, str) else positional)[target.place] = unflatten(target.shape, iter(own))
+        kept.append(replica.mark() if replica is not None else 0)
         with graph.bound(held):
             made = f(*positional, **named)
         if has_aux and (not isinstance(made, tuple) or len(made) != 2):
@@ -109,7 +116,10 @@ def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None):
         if seeds is None and (not leaves or leaves[0].shape or not leaves[0].dtype.is_floating):
             got = f"{leaves[0].dtype}{list(leaves[0].shape)}" if leaves else "nothing"
             raise InvalidArgumentError(f"'{_name(f)}' gives the loss {got}; a loss is a scalar of floats: take the mean or the sum")
-        return leaves
+        if replica is None:
+            return leaves
+        seeded = [replica.seeded(_name(f), leaves[0], over)] if seeds is None else []
+        return [*seeded, *leaves, *replica.yielded(kept[0])]
 
     for value in values:
         if not value.dtype.is_floating:
@@ -130,7 +140,10 @@ def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None):
     graph.locate()
     results = graph.end_op()
     gradients = iter(results[len(results) - len(values):])
-    made = unflatten(shape[0], iter(results[:len(results) - len(values)]))
+    rest = iter(results[replica is not None and seeds is None:len(results) - len(values)])
+    made = unflatten(shape[0], rest)
+    if replica is not None:
+        replica.replace(kept[0], rest)
     parts = [unflatten(target.shape, gradients) for target in targets]
     return made, tuple(parts) if isinstance(wrt, (tuple, list)) else parts[0]
 
@@ -151,7 +164,7 @@ class _Differentiated:
         return self._function.lower(*args, **kwargs)
 
 
-def value_and_grad(f, wrt=0, has_aux=False, allow_unused=False, argnums=None):
+def value_and_grad(f, wrt=0, has_aux=False, allow_unused=False, argnums=None, over=None):
     """A function of f's arguments that gives f's value, a scalar of floats, and its gradients.
 
     wrt           with respect to what: positions or names of arguments, Variables, Modules, or a tuple of these; gradients
@@ -159,21 +172,23 @@ def value_and_grad(f, wrt=0, has_aux=False, allow_unused=False, argnums=None):
     has_aux       f gives (loss, something else), and so does the result: ((loss, else), gradients)
     allow_unused  gradients of what the loss does not depend on are zeros instead of an error
     argnums       JAX's name for wrt
+    over          in a replica of gantry.distribute, whose gradients are added up, what the loss is: "rows", the mean over the
+                  replica's rows, which counts by their share of the batch, or "sum"; elsewhere it changes nothing
 
     InvalidArgumentError for a loss that is no scalar of floats, for integers among `wrt`, and, when the function is
     compiled, for what the loss does not depend on and for ops without a gradient, with the way to them.
     """
     wrt = wrt if argnums is None else argnums
     return _Differentiated(f, functools.wraps(f)(
-        lambda *args, **kwargs: _differentiate(f, wrt, args, kwargs, has_aux, allow_unused)))
+        lambda *args, **kwargs: _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, over=over)))
 
 
-def grad(f, wrt=0, has_aux=False, allow_unused=False, argnums=None):
+def grad(f, wrt=0, has_aux=False, allow_unused=False, argnums=None, over=None):
     """The same without the value; with has_aux (gradients, something else)."""
     wrt = wrt if argnums is None else argnums
 
     def give(*args, **kwargs):
-        made, gradients = _differentiate(f, wrt, args, kwargs, has_aux, allow_unused)
+        made, gradients = _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, over=over)
         return (gradients, made[1]) if has_aux else gradients
     return _Differentiated(f, functools.wraps(f)(give))
 
@@ -212,7 +227,7 @@ def _jvp(f, primals, tangents):
 
 def _hvp(f, primals, tangents):
     places = tuple(range(len(primals)))
-    slopes = lambda *args: _differentiate(f, places, args, {}, False, True)[1]
+    slopes = lambda *args: _differentiate(f, places, args, {}, False, True, over="sum")[1]
     return _differentiate(slopes, places, primals, {}, False, True, tangents)[1]
 
 

@@ -18,7 +18,7 @@ from .device import asked
 from .errors import InvalidArgumentError
 from .graph import Graph, Value, tracing
 from .random import Key, next_key
-from .variable import extended
+from .variable import extended, renew
 from . import _runtime, ops
 
 
@@ -97,11 +97,16 @@ class Specialisation:
         self._variables = graph.variables  # which live as long
         state = extended(self.plan, graph.variables) if graph.variables else None
         self.session, self.function = self.plan.session(state), self.plan.function()
+        self._assigned = graph.assigned
+        self._mirrored = {each["mirror_of"] for each in self.plan.description.get("variables", ()) if each.get("mirror_of")}
 
     def __call__(self, arrays):
         if self._draws:
             arrays = [*arrays, next_key().operand()]
-        return unflatten(self.shape, iter(self.session.call(self.function, arrays, self.given)))
+        made = unflatten(self.shape, iter(self.session.call(self.function, arrays, self.given)))
+        if self._assigned:
+            renew(self._assigned, self._mirrored)
+        return made
 
 
 class Function:

@@ -141,6 +141,7 @@ class Graph:
         _library.check_compiler(made)
         self._handle, self.name, self._place, self._draws = handle, name, None, None
         self.variables, self._bound, self._depth = {}, {}, 0  # by name; arguments that stand for variables; regions
+        self.assigned, self.replica = set(), None  # names of variables; what is traced for some rows of a batch: distribute.py
 
     def __del__(self, _may_release=_runtime.may_release):
         if getattr(self, "_handle", None) is not None and _may_release():
@@ -218,7 +219,7 @@ class Graph:
             return self.constant(operand)
         return self.constant(fit_number(operand, like), like)
 
-    def _request(self, name, operands, attributes, result, label, kept):
+    def _request(self, name, operands, attributes, results, label, kept):
         given = [_attribute(*attribute, kept) for attribute in attributes
                  if attribute[2] is not None and not (attribute[1] == 0 and not attribute[2])]
         listed = (_c.gantry_attribute_t * max(1, len(given)))(*given)
@@ -227,23 +228,25 @@ class Graph:
         request = _library.sized(_c.gantry_graph_op_t, name=name.encode(), operands=ctypes.addressof(numbers),
                                  num_operands=len(operands), attributes=listed, num_attributes=len(given),
                                  label=label.encode() if label else None)
-        if result is not None:
-            kind, dims = _type(*result)
-            types = (_c.gantry_tensor_type_t * 1)(kind)
-            kept += [dims, types]
-            request.result_types, request.num_result_types = types, 1
+        if results:
+            made = [_type(*result) for result in results]
+            types = (_c.gantry_tensor_type_t * len(made))(*[kind for kind, _ in made])
+            kept += [made, types]
+            request.result_types, request.num_result_types = types, len(made)
         return request
 
     def op(self, name, operands, attributes=(), result=None, label=None, device=None):
         """Makes an op; gives its results."""
         kept, results, count = [], (ctypes.c_uint32 * 64)(), ctypes.c_size_t()
-        request = self._request(name, operands, attributes, result, label, kept)
+        request = self._request(name, operands, attributes, [result] if result is not None else (), label, kept)
         self._check(self._library.gantry_graph_op(self._handle, ctypes.byref(request), results, 64,
                                                   ctypes.byref(count)))
         return [Value(self, results[i], device, name) for i in range(count.value)]
 
     def apply(self, name, operands, attributes, device, label, result):
         """An op as the functions of gantry.ops ask for it, while a function is traced."""
+        if name == "share" and self.replica is not None:
+            return self.constant(self.replica.shard.share, "float32")
         like = next((operand.dtype for operand in operands if hasattr(operand, "dtype")), None)
         self.locate()
         values = [self.value(operand, like) for operand in operands if operand is not None]
@@ -282,6 +285,8 @@ class Graph:
 
     def assign(self, variable, value, add=False):
         """Gives a variable another value from here on, or adds one."""
+        if self.replica is not None:
+            return self.replica.assign(variable, value, add)
         self.locate()
         if self._bound.get(variable, (None, self._depth))[1] != self._depth:
             raise InvalidArgumentError(f"variable '{variable.name}' is assigned in a branch or loop of what is differentiated with "
@@ -291,6 +296,7 @@ class Graph:
             made = self.op("broadcast", [made], result=(variable.dtype, variable.shape))[0]
         variable._check(made.dtype, made.shape)
         name = self._declare(variable)
+        self.assigned.add(variable.name)
         if add and variable in self._bound:  # what is added to is the argument, so that it has a gradient
             made, add = self.op("add", [self.read(variable), made])[0], False
         self.op("assign_add" if add else "assign", [made], (name,))
@@ -308,10 +314,11 @@ class Graph:
 
     # ---- regions ----
 
-    def begin_op(self, name, operands, attributes=()):
+    def begin_op(self, name, operands, attributes=(), results=()):
+        """Begins an op with regions; without types of `results` they are what its last region yields."""
         kept = []
         self._check(self._library.gantry_graph_begin_op(
-            self._handle, ctypes.byref(self._request(name, operands, attributes, None, None, kept))))
+            self._handle, ctypes.byref(self._request(name, operands, attributes, results, None, kept))))
 
     def region(self, types, body):
         """The next region of the op that was begun: `body` gets its arguments and gives what it yields."""
@@ -328,8 +335,8 @@ class Graph:
         self._check(self._library.gantry_graph_end_region(self._handle, given, len(yielded)))
 
     def end_op(self):
-        results, count = (ctypes.c_uint32 * 256)(), ctypes.c_size_t()
-        self._check(self._library.gantry_graph_end_op(self._handle, results, 256, ctypes.byref(count)))
+        results, count = (ctypes.c_uint32 * 4096)(), ctypes.c_size_t()
+        self._check(self._library.gantry_graph_end_op(self._handle, results, 4096, ctypes.byref(count)))
         return [Value(self, results[i]) for i in range(count.value)]
 
     def outline(self, body):

@@ -162,6 +162,7 @@ class Optimizer(Kept):
                           ("numbers", _c.ATTRIBUTE_TEXT, self._numbers_of(variable)), ("slots", _c.ATTRIBUTE_STRING, self.name))
             own = rate if variable.rate_scale == 1 else rate * float(variable.rate_scale)
             graph.op("optimizer_step", [gradient, own, t], attributes)
+            graph.assigned.add(variable.name)
             graph._bound.pop(variable, None)
 
     def _numbers_of(self, variable):

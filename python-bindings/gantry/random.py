@@ -218,6 +218,6 @@ def _draw(op, shape, first, second, dtype, device, key, own=None, stream=None):
     shape, graph, key = (shape,) if isinstance(shape, int) else tuple(shape), tracing(), own or key
     if key is None:
         key, stream = graph.draws.next() if graph is not None else (next_key(), None)
-    if graph is None or isinstance(key.seed, Value):
-        return op(shape, first, second, key=key.operand(), stream=stream, dtype=dtype, device=device)
-    return op(shape, first, second, seed=key.seed, stream=stream, dtype=dtype, device=device)
+    part = graph.replica.part(shape) if graph is not None and graph.replica is not None else {}
+    known = {"key": key.operand()} if graph is None or isinstance(key.seed, Value) else {"seed": key.seed}
+    return op(shape, first, second, **known, stream=stream, dtype=dtype, device=device, **part)

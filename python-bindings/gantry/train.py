@@ -15,7 +15,7 @@ import json
 
 import numpy as np
 
-from . import _checkpoint, losses, math as gm, metrics, ops, optim, random
+from . import _checkpoint, distribute, losses, math as gm, metrics, ops, optim, random
 from ._feeds import ArrayFeed, DatasetFeed, batch_of, feed_of
 from .autodiff import value_and_grad
 from .callbacks import Callback, Checkpoint, Progress
@@ -62,13 +62,17 @@ class Trainer:
     limit      bytes that devices have for a step: {"CPU:0": "1GiB"}; OutOfMemoryError before anything runs, with the smallest
                that would do
     math       "bf16", ...: what factors of products are rounded to
+    strategy   gantry.Mirrored or Towers: on which devices; that of an open `with` where none is given
     options    are those of gantry.compile: placement, copies, max_copy, rules
     """
 
-    def __init__(self, net, loss="scce", optimizer="adam", metrics=(), seed=0, limit=None, math=None, **options):
+    def __init__(self, net, loss="scce", optimizer="adam", metrics=(), seed=0, limit=None, math=None, strategy=None, **options):
         if not isinstance(net, Module):
             raise InvalidArgumentError(f"a Trainer trains a Module, got {net!r}; a class of your own keeps its variables as attributes")
         self.net, self.optimizer, self.seed, self.history = net, optim.named(optimizer), int(seed), History()
+        self._strategy = strategy if strategy is not None else distribute.current()
+        if self._strategy is not None:
+            self._strategy.adopt(net)
         self._measure, self._metrics = losses.named(loss), [_metrics_named(each) for each in metrics]
         self._is_of_classes = self._measure in (losses.scce, losses.nll) or \
             getattr(self._measure, "func", None) in (losses.scce, losses.nll)
@@ -97,14 +101,24 @@ class Trainer:
     def _step(self, x, y):
         """A step of training; what it logs stays in variables."""
         tracing().draws.seed(Key(self.seed).fold(self.optimizer.step.read()))
+        if self._strategy is None:
+            self.optimizer.apply(self.net, self._learn(x, y))
+        else:
+            self._strategy.update(self.optimizer, self.net, self._each(self._learn, x, y))
 
+    def _learn(self, x, y):
+        """The gradients of a batch, or of a replica's rows; counts them."""
         def loss(x, y):
             outputs = self._of(x)
             return self._measure(y, outputs), outputs
         with training():
-            (value, outputs), gradients = value_and_grad(loss, wrt=self.net, has_aux=True)(x, y)
-        self.optimizer.apply(self.net, gradients)
+            (value, outputs), gradients = value_and_grad(loss, wrt=self.net, has_aux=True, over="rows")(x, y)
         self._count(value, x, y, outputs)
+        return gradients
+
+    def _each(self, part, x, y):
+        """A part for each replica."""
+        return self._strategy.each(part, x, y, variables=self.net.variables())
 
     def _loop(self, x, y):
         """Steps of several batches, [k, batch, ...], one after the other."""
@@ -115,6 +129,9 @@ class Trainer:
 
     def _look(self, x, y):
         """What a batch that is only looked at adds to the logs."""
+        if self._strategy is not None and tracing().replica is None:
+            self._each(self._look, x, y)
+            return
         outputs = self._of(x)
         self._count(self._measure(y, outputs), x, y, outputs)
 

@@ -29,6 +29,7 @@ _lock = threading.Lock()
 _state = None
 _taken = set()  # names
 _slots = collections.defaultdict(list)  # by variable, names of what optimizers keep for it
+_mirrors = collections.defaultdict(set)  # by variable, names of those that replicas have of it
 _dead = collections.deque()  # names of variables that nobody has any more
 
 
@@ -48,6 +49,8 @@ def _bury():
     library = _library.runtime()
     while _dead:
         name = _dead.popleft()
+        for each in [name, *_slots.get(name, ())]:
+            _mirrors.pop(each, None)
         for each in [name, *_slots.pop(name, ())]:
             library.gantry_state_remove(_state._handle, each.encode())
             _taken.discard(each)
@@ -59,12 +62,27 @@ def extended(plan, used):
     with _lock:
         _bury()
         state.extend(plan)
+        for each in plan.description.get("variables", ()):
+            if each.get("mirror_of"):
+                _mirrors[each["mirror_of"]].add(each["name"])
         for name in (each["name"] for each in plan.description.get("variables", ()) if each["name"] not in used):
             owner = max((each for each in used if name.startswith(each + "/")), key=len, default=None)
             if owner is not None and name not in _slots[owner]:
                 _slots[owner].append(name)
                 _taken.add(name)
     return state
+
+
+def renew(assigned, own):
+    """Gives mirrors what a plan has assigned to their variables: those that it does not have itself, which are not in `own`."""
+    if not _mirrors:
+        return
+    state = variables()
+    with _lock:
+        late = {each for name in assigned for each in [name, *_slots.get(name, ())] if each in _mirrors and each not in own}
+    for name in late:
+        value = state[name].numpy()
+        _library.check(state._library.gantry_state_write(state._handle, name.encode(), value.ctypes.data, value.nbytes))
 
 
 def unique(name):
@@ -290,10 +308,18 @@ class Variable(Reads, Shaped, Operators):
     def _move(self, device):
         """Moves it, with what optimizers keep for it, to a device. Functions that use it are traced anew."""
         state = variables()
-        moved = [(name, state[name].to(device)) for name in [self.name, *_slots.get(self.name, ())]]
+        own = [self.name, *_slots.get(self.name, ())]
+        mirrors = {mirror for name in own for mirror in _mirrors.get(name, ())}
+        moved = [(name, state[name].to(device)) for name in own if name not in mirrors]
         if moved[0][1].device == self._device:
             return
         with _lock:
+            for name in mirrors:  # whoever wants them makes them anew
+                _library.check(state._library.gantry_state_remove(state._handle, name.encode()))
+                _slots[self.name].remove(name)
+                _taken.discard(name)
+            for name in own:
+                _mirrors.pop(name, None)
             for name, value in moved:
                 _library.check(state._library.gantry_state_remove(state._handle, name.encode()))
                 _library.check(state._library.gantry_state_add(state._handle, name.encode(), value._handle))

@@ -2,7 +2,7 @@
 
 TRAINING, DISTRIBUTION = "issue 'Training'", "several machines: not planned (docs/Spec.md)"
 SEEDS, MEMORY, DEVICES, ARRAYS = "test_seeds", "test_seed_memory", "test_devices", "test_arrays"
-LEARNING = "test_seed_training.Training"
+LEARNING, REPLICAS = "test_seed_training.Training", "test_distribute.Strategies"
 TABS = ("torch", "mx", "jax", "tf")
 
 
@@ -28,7 +28,7 @@ ROWS = {
     14: lines(14),
     15: lines(15),
     16: TRAINING,
-    17: TRAINING,
+    17: (f"{REPLICAS}.test_as_one_device", TRAINING),
     18: lines(18),
     19: f"{MEMORY}.VisibleDevices.test_19_in_the_program",
     20: (*lines(20), f"{MEMORY}.Fractions.test_20_half_with_growth"),
@@ -39,8 +39,8 @@ ROWS = {
     25: (*lines(24), TRAINING),
     26: TRAINING,
     27: "test_compile.Options.test_rules_place_variables",
-    28: TRAINING,
-    29: "test_compile.Options.test_weighted_replicas",
+    28: (f"{REPLICAS}.test_three_devices", TRAINING),
+    29: ("test_compile.Options.test_weighted_replicas", f"{REPLICAS}.test_losses_of_24_steps"),
     30: "test_compat.Replicas.test_time_of_each",
     31: f"{SEEDS}.Memory.test_31_model_parallel",
     32: DISTRIBUTION,
@@ -54,7 +54,7 @@ ROWS = {
     40: (*lines(40), f"{MEMORY}.Pieces.test_40_41_within_a_limit"),
     41: (*lines(41), f"{MEMORY}.Pieces.test_40_41_within_a_limit", f"{SEEDS}.Memory.test_40_41_the_same_sum_everywhere"),
     42: f"{DEVICES}.Configuration.test_split",
-    43: TRAINING,
+    43: (f"{REPLICAS}.test_as_one_device", f"{REPLICAS}.test_mirrors_are_equal", TRAINING),
     44: TRAINING,
     45: TRAINING,
     46: (f"{LEARNING}.test_46_47_48_the_network", TRAINING),

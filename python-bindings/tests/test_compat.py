@@ -17,8 +17,8 @@ MISSING = (
     ("import gantry.compat.tf.keras.layers as layers", "gantry.compat.tf has no 'keras': layers"),
     ("from gantry.compat import tf; tf.GradientTape()", "gantry.compat.tf has no 'GradientTape': gradients are gantry.grad, "
      "value_and_grad, vjp and jvp"),
-    ("from gantry.compat import tf; tf.distribute.MirroredStrategy()", "has no 'distribute': mirrored variables are a part of training, "
-     "gantry.Mirrored, which is not there yet; gantry.compile(..., replicate=[...]) splits a batch among devices today"),
+    ("from gantry.compat import tf; tf.distribute.TPUStrategy()", "gantry.compat.tf.distribute has no 'TPUStrategy': gantry.Mirrored and "
+     "gantry.Towers are strategies of gantry.Trainer; gantry.compile(..., replicate=[...]) splits a batch that is not trained on"),
     ("from gantry.compat import tf; tf.data.Dataset", "has no 'data': data sets are gantry.data.Dataset"),
     ("from gantry.compat import tf; tf.compat.v1.get_variable", "gantry.compat.tf has no 'get_variable': a value that outlives a call is a gantry.Variable"),
     ("from gantry.compat import tf; tf.compat.v1.train.GradientDescentOptimizer", "gantry.compat.tf has no 'train': optimizers are "
@@ -49,7 +49,6 @@ MISSING = (
     ("from gantry.compat import d2l", "gantry.compat has no 'd2l': the book's classes are a part of training"),
     ("from gantry.compat import tensorflow as tf", "gantry.compat has no 'tensorflow': it is called tf"),
     ("import gantry as gt; gt.checkpoint", "gantry has no 'checkpoint': gradients are gantry.grad"),
-    ("import gantry as gt; gt.Mirrored()", "gantry has no 'Mirrored': mirrored variables are a part of training"),
     ("import gantry as gt; gt.cuda.device_count()", "gantry has no 'cuda': gantry.num_gpus"),
     ("import gantry as gt; gt.einsum", "gantry has no 'einsum'"),
     ("from gantry.compat import cupy", "gantry.compat has no 'cupy': it has tf, torch, jax and mx, to be imported from it"),

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,10 +15,10 @@ from tests.support import HAS_COMPILER, NEEDS_COMPILER
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 
-def run(name, *arguments):
-    """What an example prints; its devices are its own."""
+def run(name, *arguments, **devices):
+    """What an example prints; its devices are its own, or those given as the environment has them."""
     names = {key: value for key, value in os.environ.items() if key not in ("GANTRY_DEVICES", "GANTRY_SIMULATE")}
-    return subprocess.run([sys.executable, EXAMPLES / name, *arguments], env=names, check=True, text=True,
+    return subprocess.run([sys.executable, EXAMPLES / name, *arguments], env={**names, **devices}, check=True, text=True,
                           stdout=subprocess.PIPE).stdout
 
 
@@ -43,5 +44,14 @@ class Examples(unittest.TestCase):
             labels = {f"y_{part}": random.integers(0, 46, 40).astype(np.int32) for part in ("train", "test")}
             np.savez(file, **texts, **labels)
             said = run("training/reuters.py", "--data", file, "--epochs", "1")
+            replicas = [run("training/reuters.py", "--data", file, "--epochs", "1", "--strategy", strategy, GANTRY_SIMULATE="1",
+                            GANTRY_DEVICES="GPU:0,GPU:1,GPU:2") for strategy in ("mirrored:3", "weights:2,1", "towers:CPU:0")]
+            wrong = subprocess.run([sys.executable, EXAMPLES / "training/reuters.py", "--data", file, "--strategy", "mirrored"],
+                                   stderr=subprocess.PIPE, text=True)
         self.assertRegex(said, r"Epoch 1\n2/2 \[=+\] - \d+s \d+[mu]?s/step - loss: 3\.\d+ - accuracy: [\d.]+ - top_5: [\d.]+ - val_loss: 3")
         self.assertIn("185,982 parameters, 0 of them not trainable, 743,928 bytes", said)
+        # Of float32, and after two steps.
+        loss = lambda text: [float(number) for number in re.findall(r"(?:loss|accuracy|top_5): ([\d.]+)", text)]
+        for each in replicas:
+            np.testing.assert_allclose(loss(each), loss(said), atol=2e-4)
+        self.assertIn("--strategy mirrored is none of one, mirrored:N, weights:2,1,... and towers:DEVICE", wrong.stderr)

@@ -12,8 +12,8 @@ LAYERS = "layers, losses and metrics are gantry.nn, gantry.losses and gantry.met
 GRADIENTS = "gradients are gantry.grad, value_and_grad, vjp and jvp, of functions"
 OPTIMISERS = "optimizers are gantry.optim, and gantry.Trainer is the loop around them"
 DATA = "data sets are gantry.data.Dataset, which gantry.Trainer takes; arrays come of gantry.array"
-MIRRORS = "mirrored variables are a part of training, gantry.Mirrored, which is not there yet; gantry.compile(..., " \
-          "replicate=[...]) splits a batch among devices today"
+REPLICAS = "gantry.Mirrored and gantry.Towers are strategies of gantry.Trainer; gantry.compile(..., replicate=[...]) splits a batch " \
+           "that is not trained on"
 VARIABLES = "a value that outlives a call is a gantry.Variable, which functions read and assign"
 STREAMS = "a plan has its queues and waits in itself; plan.timeline() shows them"
 TREES = "functions take and give lists, tuples and dicts of arrays as they are"
@@ -22,7 +22,7 @@ TEXTS = "Gantry has no strings; Python's print and time have the values of array
 # By library: names, each with what comes below it, and what is said of them.
 _SAID = {
     "tf": ((("keras", "losses", "metrics", "layers", "estimator"), LAYERS), (("optimizers", "train"), OPTIMISERS),
-           (("distribute",), MIRRORS), (("data", "io", "image"), DATA), (("GradientTape", "gradients", "stop_gradient"), GRADIENTS),
+           (("distribute",), REPLICAS), (("data", "io", "image"), DATA), (("GradientTape", "gradients", "stop_gradient"), GRADIENTS),
            (("Variable", "variable_scope", "get_variable", "get_variable_scope", "global_variables_initializer",
              "trainable_variables", "get_collection", "add_to_collection", "GraphKeys", "control_dependencies", "group",
              "name_scope", "assign"), VARIABLES),
@@ -30,12 +30,12 @@ _SAID = {
            (("strings", "timestamp", "string", "py_function"), TEXTS)),
     "torch": ((("nn",), LAYERS), (("optim",), OPTIMISERS), (("utils", "load", "save"), DATA),
               (("autograd", "no_grad", "enable_grad", "requires_grad", "Tensor"), GRADIENTS),
-              (("distributed",), MIRRORS), (("cuda.Stream", "cuda.stream", "cuda.Event"), STREAMS),
+              (("distributed",), REPLICAS), (("cuda.Stream", "cuda.stream", "cuda.Event"), STREAMS),
               (("jit", "compile", "export"), "gantry.function traces, gantry.compile takes files, gantry.from_torch a module"),
               (("Generator",), "gantry.random.Key says where numbers come from")),
     "jax": ((("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "linearize"), GRADIENTS),
             (("flax", "nn"), LAYERS), (("optax",), OPTIMISERS),
-            (("pmap", "sharding", "pjit", "Mesh"), MIRRORS), (("tree_util", "tree_map", "tree"), TREES),
+            (("pmap", "sharding", "pjit", "Mesh"), REPLICAS), (("tree_util", "tree_map", "tree"), TREES),
             (("lax",), "gantry.cond, while_loop and scan; " + _OPS), (("vmap",), "write the batch as a dimension; ops broadcast"),
             (("debug",), TEXTS)),
     "mx": ((("gluon", "sym", "symbol", "mod", "module", "init", "initializer", "loss", "metric"), LAYERS), (("autograd",), GRADIENTS),
@@ -47,7 +47,7 @@ _SAID = {
          (("tensorflow", "tensorflow1"), "it is called tf"), (("pytorch",), "it is called torch"), (("mxnet",), "it is called mx")),
 }
 # Of gantry itself.
-OWN = ((("Mirrored", "Towers"), MIRRORS), (("gradient", "no_grad", "checkpoint", "custom_gradient"), GRADIENTS),
+OWN = ((("gradient", "no_grad", "checkpoint", "custom_gradient"), GRADIENTS),
        (("cuda",), "gantry.num_gpus and gantry.memory tell of GPUs; gantry.compat.torch has PyTorch's names"))
 # Of arrays, by whatever library's name.
 ARRAY = ((("attach_grad", "grad", "backward", "requires_grad", "requires_grad_", "detach"), GRADIENTS),

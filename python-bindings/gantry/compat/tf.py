@@ -17,7 +17,7 @@ from ._devices import at_first
 from ._names import Namespace, missing
 
 # Gantry's own names for training are others than TensorFlow's.
-del GradientTape, Trainer, Variable, callbacks, data, grad, hvp, jvp, losses, metrics, nn, optim  # noqa: F821
+del GradientTape, Mirrored, Towers, Trainer, Variable, callbacks, data, grad, hvp, jvp, losses, metrics, nn, optim  # noqa: F821
 del tape, train, value_and_grad, variables, vjp  # noqa: F821
 
 __path__ = []  # so that a name that is missing is told on import, too
@@ -251,6 +251,7 @@ def _text(x, edge):
 
 from . import _tf_nn  # noqa: E402
 
+distribute = Namespace("tf.distribute", MirroredStrategy=gt.Mirrored)
 nn = Namespace("tf.nn", **{name: value for name, value in vars(_tf_nn).items() if not name.startswith("_")})
 compat = Namespace("tf.compat")
 compat.v1 = sys.modules["gantry.compat.tf.compat.v1"] = sys.modules[__name__]  # tf.compat.v1.ConfigProto

@@ -1,9 +1,12 @@
 """Layers that give what goes through them a mean and a deviation. Channels come last, [n, ..., c], unless a layer is told "first"."""
 
+import functools
 import math
+import operator
 
 from .. import ops
 from ..errors import InvalidArgumentError
+from ..graph import tracing
 from .layers import _needs_rank
 from .module import Module, is_training
 
@@ -39,14 +42,29 @@ class BatchNorm(Module):
         mean = ops.reduce_mean(x, axes, keep_dims=True)
         centred = x - mean
         variance = ops.reduce_mean(centred * centred, axes, keep_dims=True)
-        count = math.prod(x.shape[axis] for axis in axes)
-        self._move(self.mean, mean)
-        self._move(self.variance, variance * (count / (count - 1) if self._unbiased and count > 1 else 1.0))
+        count, graph = math.prod(x.shape[axis] for axis in axes), tracing()
+        moments = [ops.stop_gradient(ops.reshape(each, self.mean.shape)) for each in (mean, variance)]
+        if graph.replica is not None:
+            graph.replica.keep(self, moments, count)
+        else:
+            self._learn(*moments, count)
         return centred * ops.rsqrt(variance + self._epsilon) * of(self.scale) + of(self.bias)
 
-    def _move(self, average, value):
-        value = ops.stop_gradient(ops.reshape(value, average.shape))
-        average.assign(average * self._momentum + value * (1 - self._momentum))
+    def combine(self, moments, shares, count):
+        """The averages take the moments of the whole batch, of those of its parts: Chan, Golub and LeVeque, Updating formulae and a
+        pairwise algorithm for computing sample variances, 1979."""
+        mean = _sum(own * share for (own, _), share in zip(moments, shares))
+        self._learn(mean, _sum((variance + (own - mean) * (own - mean)) * share
+                               for (own, variance), share in zip(moments, shares)), count)
+
+    def _learn(self, mean, variance, count):
+        variance = variance * (count / (count - 1)) if self._unbiased and count > 1 else variance
+        for average, value in ((self.mean, mean), (self.variance, variance)):
+            average.assign(average * self._momentum + value * (1 - self._momentum))
+
+
+def _sum(values):
+    return functools.reduce(operator.add, values)
 
 
 class LayerNorm(Module):

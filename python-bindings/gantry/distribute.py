@@ -1,0 +1,339 @@
+"""Training on several devices: the rows of a batch are split among replicas of the network.
+
+>>> trainer = gt.Trainer(net, strategy=gt.Mirrored(gt.gpus()))
+>>> trainer = gt.Trainer(net, strategy=gt.Mirrored(weights={"GPU:0": 2, "GPU:1": 1}))
+>>> trainer = gt.Trainer(net, strategy=gt.Towers(gt.gpus(), variables="CPU:0"))
+>>> with gt.Mirrored():
+...     trainer = gt.Trainer(net)
+
+A replica computes the loss and the gradients of its own rows, a shard; a shard may be smaller than others, or empty. A loss
+that is a mean over rows counts by the share of the rows that the shard has, and gradients are added up: that is the gradient of
+the mean over the whole batch. Random numbers go by their place in the whole batch, so a dropout drops what it does on one device.
+"""
+
+import sys
+import threading
+
+from . import _c, ops
+from .array import Reads
+from .device import device as device_named, gpus, resolve, cpu
+from .errors import InvalidArgumentError
+from .function import flatten, read_all, unflatten
+from .graph import Value, tracing
+
+_scopes = threading.local()
+
+
+def current():
+    """The strategy whose scope is open on this thread, or none."""
+    return getattr(_scopes, "strategies", (None,))[-1]
+
+
+class Shard:
+    """The rows of a replica: so many, from `begin` on, of `whole`."""
+
+    def __init__(self, number, device, begin, rows, whole):
+        self.number, self.device, self.begin, self.rows, self.whole = number, device, begin, rows, whole
+
+    @property
+    def share(self):
+        """Of all rows: 1 where there is one replica, whatever it has."""
+        return self.rows / self.whole
+
+    def of(self, array):
+        """Its rows of an array."""
+        if self.rows == array.shape[0]:
+            return array
+        with device_named(getattr(array, "device", None)):
+            return array[self.begin:self.begin + self.rows]
+
+
+class Replica:
+    """What is traced for one shard. What it keeps for the whole batch is put together behind all replicas."""
+
+    def __init__(self, graph, shard, drawn=None):
+        self.shard, self._graph, self._drawn = shard, graph, drawn
+        self._depth, self._shapes, self._draws = graph._depth, [], 0
+        self.added, self.kept = [], []  # pairs of variable and value; lists of owner, values and their number of rows
+
+    # ---- gradients ----
+
+    def seeded(self, name, loss, over):
+        """The loss as what is differentiated: gradients of all replicas are added up."""
+        if over is None:
+            raise InvalidArgumentError(
+                f"'{name}' is differentiated in a replica, which has only some of the batch's rows: say what the loss is. "
+                "over=\"rows\": the mean over its rows, which counts by their share of the batch; over=\"sum\": a sum, or a mean over "
+                "something else that is divided by what all replicas have of it")
+        return loss * self.shard.share if over == "rows" and self.shard.share != 1 else loss
+
+    def mark(self):
+        return len(self.kept)
+
+    def yielded(self, mark):
+        """Values that were kept since then, in a region, which has to yield them."""
+        return [value for _, values, _ in self.kept[mark:] for value in values]
+
+    def replace(self, mark, values):
+        """The region's results in their place."""
+        for entry in self.kept[mark:]:
+            entry[1] = [next(values) for _ in entry[1]]
+
+    # ---- variables ----
+
+    def assign(self, variable, value, add):
+        """What a replica adds to a variable is added up; it cannot assign one."""
+        if not add:
+            raise InvalidArgumentError(
+                f"variable '{variable.name}' is assigned in a replica, which has only some of the batch's rows: replicas would assign "
+                "it different values. Give the value and assign it behind the replicas, from what all of them have, or use assign_add: "
+                "what replicas add is added up")
+        if self._graph._depth != self._depth:
+            raise InvalidArgumentError(
+                f"variable '{variable.name}' is added to in a branch or loop, or in what is differentiated, of a replica; give the value "
+                "(has_aux=True) and add it there")
+        if isinstance(value, Reads):
+            value = value.read()
+        self.added.append((variable, value))
+
+    def keep(self, owner, values, count):
+        """Values of its rows that `owner.combine` puts together, for all replicas at once; `count`: how many numbers each of
+        them is of."""
+        self.kept.append([owner, list(values), count])
+
+    # ---- random numbers ----
+
+    def part(self, shape):
+        """Where a value that is drawn lies in that of the whole batch: attributes of the op. It has one dimension of rows, which
+        may be joined with others that change faster."""
+        shape = tuple(shape)
+        if self._drawn is None:
+            self._shapes.append(shape)
+            return {}
+        whole = self._drawn[self._draws] if self._draws < len(self._drawn) else None
+        self._draws += 1
+        if whole == shape:
+            return {}
+        axes = [i for i, size in enumerate(shape) if size != whole[i]] if whole and len(whole) == len(shape) else []
+        scale = shape[axes[0]] // self.shard.rows if len(axes) == 1 else 0
+        if not scale or (shape[axes[0]], whole[axes[0]]) != (scale * self.shard.rows, scale * self.shard.whole):
+            raise InvalidArgumentError(
+                f"replica {self.shard.number} has {self.shard.rows} of {self.shard.whole} rows and draws {list(shape)}, where the whole "
+                f"batch draws {'nothing' if whole is None else list(whole)}: which part that is cannot be told. "
+                "Draw values with one dimension of rows")
+        begin = [0] * len(shape)
+        begin[axes[0]] = scale * self.shard.begin
+        return {"whole": list(whole), "begin": begin}
+
+
+class Strategy:
+    """How a batch is split among devices."""
+
+    def __init__(self, devices=None, weights=None):
+        if devices is None:
+            devices = list(weights) if isinstance(weights, dict) else gpus() or [cpu()]
+        self.devices = tuple(_resolved(each) for each in devices)
+        if not self.devices:
+            raise InvalidArgumentError(f"{type(self).__name__} needs at least one device")
+        if len(set(self.devices)) != len(self.devices):
+            raise InvalidArgumentError(f"{type(self).__name__} lists a device twice: {', '.join(map(repr, self.devices))}")
+        self.weights = self._weights(weights)
+
+    def _weights(self, given):
+        """One number for each device; none where all are equal."""
+        if given is None:
+            return None
+        if isinstance(given, dict):
+            own = {_resolved(each): weight for each, weight in given.items()}
+            if set(own) != set(self.devices):
+                raise InvalidArgumentError(f"weights are of {', '.join(map(repr, own))}, and the devices are "
+                                           f"{', '.join(map(repr, self.devices))}")
+            given = [own[each] for each in self.devices]
+        if isinstance(given, str) or not all(isinstance(each, int) and 0 <= each <= 2**31 for each in given) or \
+                len(given) != len(self.devices) or not sum(given):
+            raise InvalidArgumentError(f"weights are whole numbers, one for each of {len(self.devices)} devices, not all of them 0; got "
+                                       f"{given!r}")
+        return tuple(given)
+
+    def shards(self, rows):
+        """The Shard of each device: ceil(rows / devices) as far as they go, or by weights; as gantry.replicate cuts them."""
+        made, begin, seen = [], 0, 0
+        each, total = -(-rows // len(self.devices)), sum(self.weights or ())
+        for i, device in enumerate(self.devices):
+            seen += self.weights[i] if self.weights else 0
+            end = -(-rows * seen // total) if self.weights else min(rows, begin + each)
+            made.append(Shard(i, device, begin, end - begin, rows))
+            begin = end
+        return made
+
+    def adopt(self, net, optimizer=None):
+        """Moves a network's variables, and an optimizer's, to where the strategy has them."""
+        net.to(self.home)
+        if optimizer is not None:
+            optimizer.step._move(self.home)
+
+    def __enter__(self):
+        _scopes.strategies = (*getattr(_scopes, "strategies", (None,)), self)
+        return self
+
+    def __exit__(self, *_):
+        _scopes.strategies = _scopes.strategies[:-1]
+
+    def scope(self):
+        """The strategy itself: `with strategy.scope():` as TensorFlow has it."""
+        return self
+
+    def __repr__(self):
+        weights = f", weights={list(self.weights)}" if self.weights else ""
+        return f"{type(self).__name__}({[repr(each) for each in self.devices]}{weights})"
+
+    # ---- in functions ----
+
+    def each(self, f, *arrays, variables=()):
+        """What f gives of each replica's rows of the arrays, on its device, in a list; None for one without rows. In a function
+        only. `variables` are those that replicas have copies of.
+
+        In f `value_and_grad` is told `over` what the loss is. What replicas assign_add to a variable is added up; assigning one
+        is an error.
+        """
+        graph = tracing()
+        if graph is None:
+            raise InvalidArgumentError("replicas are traced: call `each` in a gantry.function")
+        if graph.replica is not None:
+            raise InvalidArgumentError("replicas have no replicas of their own: list all devices on one strategy")
+        rows = arrays[0].shape[0]
+        if any(array.shape[0] != rows for array in arrays):
+            raise InvalidArgumentError(f"arrays of {', '.join(str(array.shape[0]) for array in arrays)} rows are no batch")
+        shards = [shard for shard in self.shards(rows) if shard.rows or not rows and not shard.number]
+        given = [tuple(shard.of(array) for array in arrays) for shard in shards]
+        drawn = None if len(shards) == 1 else graph.outline(
+            lambda: self._trace(graph, f, Shard(0, self.devices[0], 0, rows, rows), arrays, {})[1]._shapes)
+        copies, mark = self._copies(graph, variables), graph.draws.mark()
+        made, replicas = [None] * len(self.devices), []
+        for shard, own in zip(shards, given):
+            graph.draws.back(mark)
+            made[shard.number], replica = self._trace(graph, f, shard, own, copies[shard.number], drawn)
+            replicas.append(replica)
+        self._finish(graph, replicas)
+        return made
+
+    @staticmethod
+    def _trace(graph, f, shard, arrays, held, drawn=None):
+        replica = graph.replica = Replica(graph, shard, drawn)
+        try:
+            with device_named(shard.device), graph.bound(held):
+                return read_all(f(*arrays)), replica
+        finally:
+            graph.replica = None
+
+    @staticmethod
+    def _finish(graph, replicas):
+        """Adds up what replicas have added, and puts together what they have kept."""
+        for entries in zip(*(replica.added for replica in replicas)):
+            variable, values = entries[0][0], [value for _, value in entries]
+            numbers = [value for value in values if not isinstance(value, Value)]
+            with device_named(variable.device):
+                graph.assign(variable, sum(numbers) if len(numbers) == len(values) else total(values), add=True)
+        for entries in zip(*(replica.kept for replica in replicas)):
+            owner, counts = entries[0][0], [count for _, _, count in entries]
+            shares = [count / sum(counts) for count in counts]
+            with device_named(replicas[0].shard.device):
+                owner.combine([values for _, values, _ in entries], shares, sum(counts))
+
+
+def total(values):
+    """The sum of what replicas have, in their order."""
+    values = [value if isinstance(value, Value) else tracing().value(value) for value in values]
+    return values[0] if len(values) == 1 else ops.add_n(values)
+
+
+class Mirrored(Strategy):
+    """Each device has a mirror of every variable; gradients are added up by all-reduces, and each device updates its own.
+
+    devices  all GPUs, or the host where there are none, unless given
+    weights  how many parts of the rows each device gets: {"GPU:0": 2, "GPU:1": 1}, or a list
+
+    As a context manager it is the strategy of Trainers that are made inside.
+    """
+
+    def __init__(self, devices=None, weights=None):
+        super().__init__(devices, weights)
+        print(f"Using MirroredStrategy with devices {tuple(map(repr, self.devices))}", file=sys.stderr)
+
+    @property
+    def home(self):
+        """Where what is read outside of replicas lies: the first mirrors."""
+        return self.devices[0]
+
+    def _region(self, graph, given, types, body, outputs):
+        """A gantry.replicate that takes and gives values for each replica; `outputs`: their types in one."""
+        graph.locate()
+        listed = ", ".join(f'#gantry.device<"{each!r}">' for each in self.devices)
+        modes = lambda count: "[" + ", ".join(["#gantry.replica_mode<per_replica>"] * count) + "]"
+        said = {"devices": f"[{listed}]", "inputs": modes(len(types)), "outputs": modes(len(outputs))}
+        graph.begin_op("replicate", given, [(name, _c.ATTRIBUTE_TEXT, text) for name, text in said.items()],
+                       [each for each in outputs for _ in self.devices])
+        try:
+            with device_named(None):
+                graph.region(types, body)
+        except BaseException:
+            graph.abandon_op()
+            raise
+        return graph.end_op()
+
+    def _copies(self, graph, variables):
+        """For each replica its mirrors."""
+        held = [{} for _ in self.devices]
+        for variable in variables:
+            if not variable.frozen:
+                values = self._region(graph, [], [], lambda _: [graph.read(variable)],
+                                      [(variable.dtype, variable.shape)])
+                for own, value in zip(held, values):
+                    own[variable] = value
+        return held
+
+    def update(self, optimizer, variables, gradients):
+        """A step of an optimizer: `gradients` are those of each replica, as `each` gives them, which are added up."""
+        graph = tracing()
+        leaves = [flatten(own)[0] if own is not None else None for own in gradients]
+        first = next(own for own in leaves if own is not None)
+        shape = next(flatten(own)[1] for own in gradients if own is not None)
+        given = []
+        for i, leaf in enumerate(first):
+            for device, own in zip(self.devices, leaves):
+                with device_named(device):
+                    given.append(own[i] if own is not None else ops.broadcast(graph.constant(0, leaf.dtype), leaf.shape))
+
+        def body(arguments):
+            sums = [graph.op("all_reduce", [each], [("kind", _c.ATTRIBUTE_ENUM, "sum")])[0] for each in arguments]
+            optimizer.apply(variables, unflatten(shape, iter(sums)))
+            return []
+        self._region(graph, given, [(leaf.dtype, leaf.shape) for leaf in first], body, [])
+
+
+class Towers(Strategy):
+    """Variables are on one device, which updates them; each tower reads them from there and gives its gradients back.
+
+    devices    all GPUs, or the host where there are none, unless given
+    variables  where variables are
+    weights    as Mirrored's
+    """
+
+    def __init__(self, devices=None, variables="CPU:0", weights=None):
+        super().__init__(devices, weights)
+        self.home = _resolved(variables)
+
+    def _copies(self, graph, variables):
+        """None of its own: a tower reads the variables."""
+        return [{} for _ in self.devices]
+
+    def update(self, optimizer, variables, gradients):
+        """As Mirrored.update, where the variables are."""
+        leaves = [flatten(own) for own in gradients if own is not None]
+        with device_named(self.home):
+            sums = [total(values) for values in zip(*(own for own, _ in leaves))]
+            optimizer.apply(variables, unflatten(leaves[0][1], iter(sums)))
+
+
+def _resolved(name):
+    return resolve(device_named(name), "a replica")

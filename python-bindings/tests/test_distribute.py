@@ -1,0 +1,272 @@
+"""Training on several devices, simulated GPUs: against one device, and what is refused."""
+
+import contextlib
+import io
+import unittest
+
+import numpy as np
+
+import gantry as gt
+from gantry import losses, nn, optim
+from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
+
+RANDOM = np.random.default_rng(3)
+X, Y = RANDOM.standard_normal((28, 5)), RANDOM.integers(0, 3, 28)
+
+# The tests of a file have two GPUs; programs of their own have three.
+PROGRAM = """
+import numpy as np
+import gantry as gt
+from gantry import losses, nn, optim
+random = np.random.default_rng(3)
+X, Y = random.standard_normal((28, 5)), random.integers(0, 3, 28)
+"""
+
+
+def scce(labels, outputs):
+    return losses.scce(labels, outputs, from_logits=True)
+
+
+def mirrored(devices=("GPU:0", "GPU:1"), weights=None):
+    with contextlib.redirect_stderr(io.StringIO()):
+        return gt.Mirrored(devices, weights)
+
+
+def network(*between, dtype="float64"):
+    gt.random.seed(0)
+    return nn.Sequential(nn.Dense(7, "tanh", dtype=dtype), *between, nn.Dense(3, dtype=dtype))
+
+
+def trained(strategy, *between, optimizer=None, batch=9, epochs=6, dtype="float64", **fit):
+    """The trainer after some epochs, and the values of all variables of its network."""
+    trainer = gt.Trainer(network(*between, dtype=dtype), loss=scce, optimizer=optimizer or optim.Adam(0.05), metrics=["accuracy"],
+                         strategy=strategy)
+    trainer.fit(X, Y, validation=(X[:5], Y[:5]), epochs=epochs, batch=batch, progress=False, **fit)
+    return trainer, [variable.numpy() for variable in trainer.net.variables()]
+
+
+def losses_by_step(strategy, steps=24):
+    """The loss of each step, in float64."""
+    net, adam, shards = network(), optim.Adam(0.05), strategy.shards
+    strategy.adopt(net, adam)
+    net(X[:1])
+
+    @gt.function
+    def step(x, y):
+        made = strategy.each(gt.value_and_grad(lambda x, y: scce(y, net(x)), wrt=net, over="rows"), x, y, variables=net.variables())
+        strategy.update(adam, net, [each and each[1] for each in made])
+        return gt.distribute.total([each[0] * shard.share for each, shard in zip(made, shards(x.shape[0])) if each is not None])
+    return [step(X[i % 3 * 9:][:10], Y[i % 3 * 9:][:10]).item() for i in range(steps)]
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Strategies(unittest.TestCase):
+    def agrees(self, one, many, tolerance=1e-12):
+        for mine, theirs in zip(one[1], many[1]):
+            np.testing.assert_allclose(theirs, mine, rtol=0, atol=tolerance)
+        for name, values in one[0].history.history.items():  # which are added up in float32
+            np.testing.assert_allclose(many[0].history[name], values, rtol=0, atol=2e-6)
+
+    def test_as_one_device(self):
+        """28 rows in batches of 9: shards of 5 and 4, and a last batch of one row, so that a replica has none."""
+        one = trained(None)
+        for strategy in (mirrored(), mirrored(weights=[2, 1]), mirrored(weights={"GPU:1": 0, "GPU:0": 3}), mirrored(["CPU:0", "GPU:1"]),
+                         mirrored(["GPU:1"]), gt.Towers(["GPU:0", "GPU:1"]), gt.Towers(["GPU:0", "GPU:1"], "GPU:1", weights=[1, 3])):
+            with self.subTest(strategy):
+                self.agrees(one, trained(strategy))
+
+    def test_losses_of_24_steps(self):
+        one = losses_by_step(mirrored(["GPU:0"]))
+        self.assertLess(one[-1], one[0] / 2)
+        for strategy in (mirrored(), mirrored(weights=[2, 1]), gt.Towers(["GPU:0", "GPU:1"])):
+            with self.subTest(strategy):
+                np.testing.assert_allclose(losses_by_step(strategy), one, rtol=0, atol=1e-12)
+
+    def test_three_devices(self):
+        """A last batch of one row on three devices, and rows by weights, of which the second device has none then."""
+        said = run(PROGRAM + """
+def trained(strategy):
+    gt.random.seed(0)
+    net = nn.Sequential(nn.Dense(7, "tanh", dtype="float64"), nn.Dense(3, dtype="float64"))
+    trainer = gt.Trainer(net, loss=lambda y, o: losses.scce(y, o, from_logits=True), optimizer="nadam", strategy=strategy)
+    trainer.fit(X, Y, epochs=6, batch=9, progress=False)
+    return [variable.numpy() for variable in net.variables()]
+one = trained(None)
+for strategy in (gt.Mirrored(), gt.Mirrored(weights=[5, 1, 2]), gt.Towers()):
+    print(len(strategy.devices), max(abs(a - b).max() for a, b in zip(one, trained(strategy))) < 1e-12)
+""", devices="GPU:0,GPU:1,GPU:2")
+        self.assertEqual(said.count("3 True\n"), 3, said)
+        self.assertEqual(said.count("Using MirroredStrategy with devices ('GPU:0', 'GPU:1', 'GPU:2')\n"), 2, said)
+
+    def test_one_step_of_float32(self):
+        one = trained(None, epochs=1, batch=28, dtype="float32", optimizer=optim.SGD(0.1))
+        self.agrees(one, trained(mirrored(), epochs=1, batch=28, dtype="float32", optimizer=optim.SGD(0.1)), 1e-6)
+
+    def test_several_steps_a_run(self):
+        self.agrees(trained(None, batch=7, steps_per_run=2), trained(mirrored(), batch=7, steps_per_run=2))
+
+    def test_clipping_is_of_all_rows(self):
+        clipped = lambda: optim.Adam(0.05, clip_global_norm=0.05)
+        one = trained(None, optimizer=clipped())
+        self.agrees(one, trained(mirrored(), optimizer=clipped()))
+        self.agrees(one, trained(gt.Towers(["GPU:0", "GPU:1"]), optimizer=clipped()))
+
+    def test_mirrors_are_equal(self):
+        trainer, _ = trained(mirrored())
+        for variable in trainer.net.variables():
+            self.assertEqual(variable.device, gt.gpu(0))
+            mirror = gt.variables()[f"{variable.name}/replica_1"]
+            self.assertEqual(mirror.device, gt.gpu(1))
+            self.assertEqual(mirror.numpy().tobytes(), variable.numpy().tobytes())
+        self.assertNotIn(f"{variable.name}/replica_1", gt.variables())  # which names each once
+
+    def test_mirrors_follow_what_others_assign(self):
+        """At once, in a function that knows no mirrors, and by an optimizer outside of the strategy."""
+        made = []
+        for strategy in (None, mirrored()):
+            trainer, _ = trained(strategy, epochs=1)
+            first = trainer.net[0].weight
+            first.assign(first * 0.5)
+            gt.function(lambda: first.assign_add(0.25))()
+            slopes = gt.value_and_grad(lambda x, y: scce(y, trainer.net(x)), wrt=trainer.net)(gt.array(X), gt.array(Y))[1]
+            trainer.optimizer.apply(trainer.net, slopes)
+            trainer.fit(X, Y, epochs=2, batch=9, progress=False)
+            made.append((trainer, [variable.numpy() for variable in trainer.net.variables()]))
+        self.agrees(*made)
+
+    def test_a_network_that_moves(self):
+        trainer, values = trained(mirrored())
+        trainer.net.to("GPU:1")
+        for variable, value in zip(trainer.net.variables(), values):
+            self.assertEqual(variable.device, gt.gpu(1))
+            np.testing.assert_array_equal(variable.numpy(), value)
+
+    def test_averages_of_batch_norm_are_of_all_rows(self):
+        """In front of all weights, so that what comes in is the same however it is normalised."""
+        def averages(strategy):
+            gt.random.seed(0)
+            net = nn.Sequential(nn.BatchNorm(unbiased=True, dtype="float64"), nn.Dense(3, dtype="float64"))
+            gt.Trainer(net, loss=scce, strategy=strategy).fit(X, Y, epochs=2, batch=9, progress=False)
+            return net[0].mean.numpy(), net[0].variance.numpy()
+        for one, many in zip(averages(None), averages(mirrored(weights=[2, 1]))):
+            np.testing.assert_allclose(many, one, rtol=0, atol=1e-14)
+
+    def test_dropout_is_that_of_one_device(self):
+        """Bit for bit: masks alone, behind a dimension that rows were joined with, and behind a transpose."""
+        def drawn(strategy, *layers):
+            net = nn.Sequential(*layers)
+            strategy.adopt(net)
+
+            @gt.function
+            def masks(x):
+                gt.random.seed(5)
+                with nn.module.training():
+                    parts = strategy.each(net, x)
+                return gt.concat([part for part in parts if part is not None], 0)
+            return masks(np.ones((7, 6, 4), np.float32)).numpy()
+        turned = lambda axes: lambda x: gt.transpose(x, axes)
+        for layers in ([nn.Dropout(0.5)], [lambda x: gt.reshape(x, (x.shape[0] * 6, 4)), nn.Dropout(0.4)],
+                       [turned((1, 0, 2)), nn.Dropout(0.5), turned((1, 0, 2))]):
+            one = drawn(mirrored(["GPU:0"]), *layers)
+            self.assertTrue(0.2 < (one == 0).mean() < 0.8)
+            for strategy in (mirrored(), mirrored(weights=[1, 3]), gt.Towers(["GPU:1", "GPU:0"])):
+                with self.subTest(strategy):
+                    self.assertEqual(drawn(strategy, *layers).tobytes(), one.tobytes())
+
+    def test_dropout_learns_as_on_one_device(self):
+        self.agrees(trained(None, nn.Dropout(0.5)), trained(mirrored(), nn.Dropout(0.5)))
+
+    def test_a_scope(self):
+        with mirrored() as strategy, strategy.scope():
+            trainer = gt.Trainer(network(), loss=scce)
+        self.assertIs(trainer._strategy, strategy)
+        self.assertIsNone(gt.Trainer(network(), loss=scce)._strategy)
+
+    def test_by_the_name_of_tensorflow(self):
+        from gantry.compat import tf
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            strategy = tf.distribute.MirroredStrategy()
+        self.assertEqual(said.getvalue(), "Using MirroredStrategy with devices ('GPU:0', 'GPU:1')\n")
+        with strategy.scope():
+            self.assertIs(gt.Trainer(network(), loss=scce)._strategy, strategy)
+
+    def test_a_loss_that_is_a_sum(self):
+        """Gradients of a sum are added up as they are."""
+        strategy, w = mirrored(), gt.Variable(np.ones(5), name="weights", device="GPU:0")
+
+        @gt.function
+        def slopes(x):
+            f = gt.value_and_grad(lambda x: gt.sum(x * w), wrt=w, over="sum")
+            return gt.distribute.total([each[1] for each in strategy.each(f, x, variables=[w])])
+        np.testing.assert_allclose(slopes(X).numpy(), X.sum(0), rtol=1e-12)
+
+    def test_shares(self):
+        strategy = mirrored(weights=[3, 1])
+        shares = gt.function(lambda x: strategy.each(lambda x: gt.share() * 1, x))
+        self.assertEqual([each.item() for each in shares(X)], [0.75, 0.25])
+        self.assertEqual(gt.share().item(), 1)
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Refused(unittest.TestCase):
+    def refused(self, text, call):
+        with self.assertRaises(gt.InvalidArgumentError) as caught:
+            call()
+        self.assertEqual(str(caught.exception), text)
+
+    def test_devices_and_weights(self):
+        self.refused("Mirrored lists a device twice: GPU:0, GPU:0", lambda: gt.Mirrored(["GPU:0", "cuda:0"]))
+        self.refused("Towers needs at least one device", lambda: gt.Towers([]))
+        self.refused("weights are of GPU:0, and the devices are GPU:0, GPU:1",
+                     lambda: gt.Mirrored(["GPU:0", "GPU:1"], weights={"GPU:0": 1}))
+        self.refused("weights are whole numbers, one for each of 2 devices, not all of them 0; got [0, 0]",
+                     lambda: gt.Mirrored(weights=[0, 0]))
+        self.refused("weights are whole numbers, one for each of 2 devices, not all of them 0; got 'even'",
+                     lambda: gt.Towers(weights="even"))
+        with self.assertRaisesRegex(gt.InvalidArgumentError, "'a replica' is placed on .*GPU:7"):
+            gt.Mirrored(["GPU:7"])
+
+    def each(self, f, *arrays, **named):
+        strategy = mirrored()
+        gt.function(lambda *given: strategy.each(f, *given, **named)).lower(*(arrays or (X,)))
+
+    def test_a_loss_of_which_nothing_is_said(self):
+        w = gt.Variable(np.ones(5), name="of", device="GPU:0")
+
+        def loss(x):
+            return gt.mean(x * w)
+        text = ("'loss' is differentiated in a replica, which has only some of the batch's rows: say what the loss is. over=\"rows\": "
+                "the mean over its rows, which counts by their share of the batch; over=\"sum\": a sum, or a mean over something else "
+                "that is divided by what all replicas have of it")
+        self.refused(text, lambda: self.each(gt.value_and_grad(loss, wrt=w), variables=[w]))
+        self.refused(text, lambda: self.each(gt.grad(loss, wrt=w), variables=[w]))
+        self.refused("over is 'batch'; it can be \"rows\", a mean over rows, or \"sum\"",
+                     lambda: self.each(gt.grad(loss, wrt=w, over="batch"), variables=[w]))
+
+    def test_assignments(self):
+        w = gt.Variable(np.zeros(()), name="sum", device="GPU:0", trainable=False)
+        self.refused("variable 'sum' is assigned in a replica, which has only some of the batch's rows: replicas would assign it "
+                     "different values. Give the value and assign it behind the replicas, from what all of them have, or use assign_add: "
+                     "what replicas add is added up", lambda: self.each(lambda x: w.assign(gt.sum(x))))
+
+        def loss(x):
+            w.assign_add(gt.sum(x))
+            return gt.mean(x * x)
+        self.refused("variable 'sum' is added to in a branch or loop, or in what is differentiated, of a replica; give the value "
+                     "(has_aux=True) and add it there", lambda: self.each(gt.grad(loss, over="rows")))
+
+    def test_what_cannot_be_drawn_in_parts(self):
+        self.refused("replica 0 has 14 of 28 rows and draws [14, 14], where the whole batch draws [28, 28]: which part that is cannot be "
+                     "told. Draw values with one dimension of rows",
+                     lambda: self.each(lambda x: gt.random.uniform((x.shape[0], x.shape[0]))))
+
+    def test_where_replicas_are(self):
+        strategy = mirrored()
+        self.refused("replicas are traced: call `each` in a gantry.function", lambda: strategy.each(lambda x: x, gt.array(X)))
+        self.refused("replicas have no replicas of their own: list all devices on one strategy",
+                     lambda: self.each(lambda x: strategy.each(lambda x: x, x)))
+        self.refused("arrays of 28, 3 rows are no batch", lambda: self.each(lambda x, y: x, X, Y[:3]))
+
+
+if __name__ == "__main__":
+    unittest.main()
