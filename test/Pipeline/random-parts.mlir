@@ -1,11 +1,14 @@
 // What is drawn in parts is what is drawn as a whole, bit for bit: rows of an outer dimension, of an inner one, from a
-// key and from a seed.
+// key and from a seed, on the host and on emulated GPUs.
 
 // RUN: gantry compile %s -o %t.gantry
 // RUN: gantry run %t.gantry --fill key=randint:7:8 --output a=%t.a.npy --output b=%t.b.npy --output c=%t.c.npy --output d=%t.d.npy
 // RUN: cmp %t.a.npy %t.b.npy
 // RUN: cmp %t.c.npy %t.d.npy
 // RUN: not cmp %t.a.npy %t.c.npy
+// RUN: gantry run %s --devices=GPU:0 --emulate --fill key=randint:7:8 --output b=%t.e.npy --output d=%t.f.npy
+// RUN: cmp %t.a.npy %t.e.npy
+// RUN: cmp %t.c.npy %t.f.npy
 
 func.func @main(%key: tensor<i64> {gantry.name = "key"})
     -> (tensor<7x33xf32> {gantry.name = "a"}, tensor<7x33xf32> {gantry.name = "b"},
