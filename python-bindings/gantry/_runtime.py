@@ -165,6 +165,8 @@ def config(**changes):
         if not hasattr(settings, name):
             known = ", ".join(sorted(vars(settings)))
             raise TypeError(f"config has no setting '{name}'; the settings are {known}")
+    if not isinstance(changes.get("devices"), (str, type(None))):
+        raise InvalidArgumentError(f"devices are one text, as \"CPU:0,GPU:0@16GiB\", got {changes['devices']!r}")
     late = [name for name in changes if name in _STRUCTURAL]
     if late and _runtime is not None:
         raise FailedPreconditionError(

@@ -15,7 +15,7 @@ import time
 
 from . import _checkpoint, _events
 from .errors import InvalidArgumentError
-from .variable import give, value_of
+from .variable import value_of, write
 
 
 class Callback:
@@ -104,7 +104,7 @@ class EarlyStopping(_Watching):
     def end(self, trainer):
         if self._values is not None:
             for variable, values in zip(trainer.net.variables(), self._values):
-                give(variable, values)
+                write(variable, values)
 
     def state(self):
         return {**super().state(), "values": self._values}

@@ -28,7 +28,7 @@ from .graph import tracing
 from .nn.layers import Embedding
 from .nn.module import Module, Sequential, training
 from .random import Key
-from .variable import add_slot, give, slots_of, value_of, variables
+from .variable import add_slot, slots_of, value_of, variables, write
 
 
 class History:
@@ -357,7 +357,7 @@ class Trainer:
             if name in fit["callbacks"]:
                 each.restore(_checkpoint.give_arrays(fit["callbacks"][name], arrays))
         for variable, values in held:
-            give(variable, values)
+            write(variable, values)
         for path, variable in self.net.named_parameters():
             for name, (kind, values) in arrays.items():
                 if name.startswith(f"slots/{path}/"):

@@ -375,7 +375,7 @@ def value_of(variable):
     return (variables()[variable] if isinstance(variable, str) else variable._read()).numpy()
 
 
-def give(variable, values):
+def write(variable, values):
     """Gives a variable, or what is kept under a name, a NumPy array of its type and shape, also a frozen one."""
     state, name = variables(), variable if isinstance(variable, str) else variable.name
     values = np.ascontiguousarray(values)
@@ -386,9 +386,11 @@ def give(variable, values):
 
 
 def slots_of(variable):
-    """Names of what optimizers keep for a variable."""
+    """Names of what optimizers keep for a variable, without the mirrors, which get what that gets."""
     with _lock:
-        return list(_slots.get(variable.name, ()))
+        own = _slots.get(variable.name, ())
+        mirrors = {mirror for name in [variable.name, *own] for mirror in _mirrors.get(name, ())}
+        return [name for name in own if name not in mirrors]
 
 
 def add_slot(variable, name, dtype, values):
@@ -401,4 +403,4 @@ def add_slot(variable, name, dtype, values):
             _library.check(state._library.gantry_state_add(state._handle, name.encode(), made._handle))
             _slots[variable.name].append(name)
             _taken.add(name)
-    give(name, values)
+    write(name, values)

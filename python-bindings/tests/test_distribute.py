@@ -2,12 +2,15 @@
 
 import contextlib
 import io
+import tempfile
 import unittest
 
 import numpy as np
 
 import gantry as gt
 from gantry import losses, nn, optim
+from gantry.callbacks import Checkpoint
+from gantry.data import Dataset
 from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
 
 RANDOM = np.random.default_rng(3)
@@ -266,6 +269,35 @@ class Refused(unittest.TestCase):
         self.refused("replicas have no replicas of their own: list all devices on one strategy",
                      lambda: self.each(lambda x: strategy.each(lambda x: x, x)))
         self.refused("arrays of 28, 3 rows are no batch", lambda: self.each(lambda x, y: x, X, Y[:3]))
+
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Files(unittest.TestCase):
+    """Mirrors are one entry of a file, and get what their variables get."""
+
+    def fit(self, epochs, folder, devices=("GPU:0", "GPU:1")):
+        trainer = gt.Trainer(network(nn.Dropout(0.3)), loss=scce, optimizer=optim.Adam(0.05), strategy=mirrored(devices))
+        data = Dataset.from_slices((X, Y)).shuffle(12, seed=2).batch(9)
+        trainer.fit(data, epochs=epochs, progress=False, resume=folder, callbacks=[Checkpoint(folder, every_steps=3)])
+        return trainer
+
+    def test_a_fit_goes_on(self):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+            whole = self.fit(5, other)
+            self.fit(2, folder)
+            resumed = self.fit(5, folder)
+        self.assertEqual(resumed.history["loss"], whole.history["loss"])
+        for a, b in zip(resumed.net.variables(), whole.net.variables()):
+            np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+    def test_on_other_devices(self):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+            whole = self.fit(4, other)
+            self.fit(2, folder)
+            resumed = self.fit(4, folder, ("GPU:1",))
+        np.testing.assert_allclose(resumed.history["loss"], whole.history["loss"], rtol=1e-12)
+        self.assertEqual({repr(each.device) for each in resumed.net.variables()}, {"GPU:1"})
 
 
 if __name__ == "__main__":
