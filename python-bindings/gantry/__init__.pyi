@@ -1,7 +1,7 @@
 from typing import Any, Mapping, Optional, Sequence
 
-from . import (callbacks as callbacks, data as data, errors as errors, losses as losses, math as math, metrics as metrics, nn as nn,
-               ops as ops, optim as optim, random as random)
+from . import (callbacks as callbacks, data as data, distribute as distribute, errors as errors, losses as losses, math as math,
+               metrics as metrics, nn as nn, ops as ops, optim as optim, random as random)
 from .array import (Array as Array, arange as arange, array as array, from_dlpack as from_dlpack, full as full,
                     ones as ones, tensor as tensor, zeros as zeros)
 from .autodiff import grad as grad, hvp as hvp, jvp as jvp, value_and_grad as value_and_grad, vjp as vjp
@@ -29,6 +29,7 @@ from .math import (  # type: ignore[assignment]
 from .plan import (Plan as Plan, Pool as Pool, Session as Session, State as State, compile as compile,
                    from_torch as from_torch, load as load)
 from .random import rand as rand
+from .distribute import Mirrored as Mirrored, Towers as Towers
 from .train import Trainer as Trainer
 from .tape import GradientTape as GradientTape
 from .variable import Variable as Variable, variables as variables

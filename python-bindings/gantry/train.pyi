@@ -8,6 +8,7 @@ from .data import Dataset
 from .graph import Graph
 from .losses import Loss
 from .metrics import Metric
+from .distribute import Strategy
 from .nn.module import Module
 from .optim import Optimizer
 from .plan import Plan
@@ -28,7 +29,7 @@ class Trainer:
     total_steps: int
     def __init__(self, net: Module, loss: Union[str, Loss] = "scce", optimizer: Union[str, Optimizer] = "adam",
                  metrics: Sequence[Union[str, Metric]] = (), seed: int = 0, limit: Optional[Mapping[str, str]] = None,
-                 math: Optional[str] = None, **options: Any) -> None: ...
+                 math: Optional[str] = None, strategy: Optional[Strategy] = None, **options: Any) -> None: ...
     def fit(self, x: Any, y: Any = None, validation: Optional[Union[Tuple[Any, Any], Dataset]] = None, epochs: int = 1,
             batch: Optional[int] = None, shuffle: bool = True, log_every: int = 50, progress: bool = True, steps_per_run: int = 1,
             callbacks: Sequence[Callback] = (), resume: Optional[Union[str, "os.PathLike[str]"]] = None) -> History: ...
