@@ -108,6 +108,29 @@ static std::vector<KernelGroup> groupByRoots(Block &block, MayJoin mayJoin) {
   return result;
 }
 
+SmallVector<Operation *> gantry::rootsFirst(const KernelGroup &group) {
+  SmallVector<Operation *> ops(group.roots.begin(), group.roots.end());
+  llvm::copy_if(group.ops, std::back_inserter(ops),
+                [&](Operation *op) { return !llvm::is_contained(group.roots, op); });
+  return ops;
+}
+
+KernelPlaces::KernelPlaces(Block &block, const std::vector<KernelGroup> &groups)
+    : block(block), groups(groups) {
+  for (auto [i, op] : llvm::enumerate(block))
+    placeOf[&op] = i;
+  for (auto [i, group] : llvm::enumerate(groups))
+    for (Operation *op : group.ops)
+      groupOf[op] = i;
+}
+
+size_t KernelPlaces::runsAt(Operation *op) const {
+  Operation *own = block.findAncestorOpInBlock(*op);
+  if (auto group = groupOf.find(own); group != groupOf.end())
+    own = groups[group->second].place;
+  return placeOf.lookup(own);
+}
+
 //===----------------------------------------------------------------------===//
 // Several roots
 //===----------------------------------------------------------------------===//
@@ -120,12 +143,7 @@ namespace {
 class Merger {
 public:
   Merger(Block &block, std::vector<KernelGroup> &groups, MayMerge mayMerge)
-      : block(block), groups(groups), mayMerge(mayMerge) {
-    for (auto [i, op] : llvm::enumerate(block))
-      placeOf[&op] = i;
-    for (auto [i, group] : llvm::enumerate(groups))
-      for (Operation *op : group.ops)
-        groupOf[op] = i;
+      : block(block), groups(groups), mayMerge(mayMerge), where(block, groups) {
     if (auto func = dyn_cast<func::FuncOp>(block.getParentOp()))
       for (auto [old, next] : variableUpdatesOf(func))
         if (Operation *maker = old ? skipViews(next->get()).getDefiningOp() : nullptr) {
@@ -167,13 +185,6 @@ private:
       return true;
     }
     return false;
-  }
-
-  static SmallVector<Operation *> rootsFirst(const KernelGroup &group) {
-    SmallVector<Operation *> ops(group.roots.begin(), group.roots.end());
-    llvm::copy_if(group.ops, std::back_inserter(ops),
-                  [&](Operation *op) { return !llvm::is_contained(group.roots, op); });
-    return ops;
   }
 
   /// What others read, and what nothing reads.
@@ -233,10 +244,7 @@ private:
 
   /// Whether an op runs behind a place of the block: where its group does.
   bool isBehind(Operation *op, Operation *place) const {
-    Operation *own = block.findAncestorOpInBlock(*op);
-    if (auto group = groupOf.find(own); group != groupOf.end())
-      own = groups[group->second].place;
-    return placeOf.lookup(own) > placeOf.lookup(place);
+    return where.runsAt(op) > placeOf.lookup(place);
   }
 
   /// Whether an op that is no member reads what the group makes in front of `place`, or makes the
@@ -321,8 +329,8 @@ private:
   Block &block;
   std::vector<KernelGroup> &groups;
   MayMerge mayMerge;
-  DenseMap<Operation *, size_t> placeOf; ///< of the ops of the block
-  DenseMap<Operation *, size_t> groupOf;
+  KernelPlaces where;
+  DenseMap<Operation *, size_t> &placeOf = where.placeOf, &groupOf = where.groupOf;
   DenseMap<Operation *, Value> oldOf;  ///< by maker of a variable's next value: the one before
   DenseMap<Value, Operation *> nextOf; ///< the other way round
 };

@@ -3,6 +3,8 @@
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 namespace gantry {
 
 /// Ops of one kernel.
@@ -23,6 +25,23 @@ using MayMerge =
 
 /// The kernels of a block (not of regions in it), in the order of their places.
 std::vector<KernelGroup> groupIntoKernels(mlir::Block &block, MayJoin mayJoin, MayMerge mayMerge);
+
+/// The ops of a kernel as targets are asked of them.
+llvm::SmallVector<mlir::Operation *> rootsFirst(const KernelGroup &group);
+
+/// Where the ops of a block stand, and where they run; `groups` may change and have to outlive it.
+struct KernelPlaces {
+  mlir::Block &block;
+  const std::vector<KernelGroup> &groups;
+  llvm::DenseMap<mlir::Operation *, size_t> placeOf; ///< of the ops of the block
+  llvm::DenseMap<mlir::Operation *, size_t> groupOf;
+
+  KernelPlaces(mlir::Block &block, const std::vector<KernelGroup> &groups);
+
+  /// The place of an op's kernel; of an op in a region, or without a kernel, that of the block's
+  /// op.
+  size_t runsAt(mlir::Operation *op) const;
+};
 
 /// A constant that is cheaper inside the kernels that read it than as an argument.
 bool belongsInKernel(mlir::Value value);

@@ -48,12 +48,8 @@ using Values = llvm::SmallSetVector<Value, 8>;
 class Cloner {
 public:
   Cloner(Block &block, const TargetMap &targets)
-      : block(block), targets(targets), groups(kernelGroupsOf(block, targets)) {
-    for (auto [i, op] : llvm::enumerate(block))
-      placeOf[&op] = i;
-    for (auto [i, group] : llvm::enumerate(groups))
-      for (Operation *op : group.ops)
-        groupOf[op] = i;
+      : block(block), targets(targets), groups(kernelGroupsOf(block, targets)),
+        where(block, groups) {
     if (auto func = dyn_cast<func::FuncOp>(block.getParentOp()))
       for (auto [old, next] : variableUpdatesOf(func))
         if (old)
@@ -145,10 +141,7 @@ private:
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       if (isView(user))
         return isHeldAt(user->getResult(0), place);
-      Operation *own = block.findAncestorOpInBlock(*user);
-      if (auto group = groupOf.find(own); group != groupOf.end())
-        own = groups[group->second].place;
-      return placeOf.lookup(own) >= placeOf.lookup(place);
+      return where.runsAt(user) >= placeOf.lookup(place);
     });
   }
 
@@ -196,10 +189,7 @@ private:
       replaced.push_back({use, use->get()});
       use->set(clones.back()->getResult(0));
     }
-    SmallVector<Operation *> members(group.roots.begin(), group.roots.end());
-    for (Operation *op : llvm::reverse(group.ops))
-      if (!llvm::is_contained(group.roots, op))
-        members.push_back(op);
+    SmallVector<Operation *> members = rootsFirst(group);
     for (Operation *op : llvm::reverse(clones)) {
       if (!mayJoinGroup(op, members, targets))
         return false;
@@ -211,8 +201,8 @@ private:
   Block &block;
   const TargetMap &targets;
   std::vector<KernelGroup> groups;
-  DenseMap<Operation *, size_t> placeOf; ///< of the ops of the block
-  DenseMap<Operation *, size_t> groupOf;
+  KernelPlaces where;
+  DenseMap<Operation *, size_t> &placeOf = where.placeOf, &groupOf = where.groupOf;
   DenseSet<Value> updated; ///< what variables hold before the block gives them another value
 };
 
