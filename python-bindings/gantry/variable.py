@@ -77,12 +77,10 @@ def renew(assigned, own):
     """Gives mirrors what a plan has assigned to their variables: those that it does not have itself, which are not in `own`."""
     if not _mirrors:
         return
-    state = variables()
     with _lock:
         late = {each for name in assigned for each in [name, *_slots.get(name, ())] if each in _mirrors and each not in own}
     for name in late:
-        value = state[name].numpy()
-        _library.check(state._library.gantry_state_write(state._handle, name.encode(), value.ctypes.data, value.nbytes))
+        write(name, value_of(name))
 
 
 def unique(name):
