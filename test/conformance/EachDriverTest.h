@@ -25,6 +25,18 @@ inline std::string nameOf(const ::testing::TestParamInfo<DriverOfPlans> &info) {
   return info.param.name;
 }
 
+/// The drivers with devices of their own.
+inline std::vector<DriverOfPlans> driversOfDevices() {
+  return {
+      {"cudaOnFake", "cuda", {}}, {"emulated", "cuda", EmulatorChecks::all}, {"sim", "sim", {}}};
+}
+
+inline std::vector<DriverOfPlans> everyDriver() {
+  std::vector<DriverOfPlans> drivers = driversOfDevices();
+  drivers.insert(drivers.begin(), {"host", "host", {}});
+  return drivers;
+}
+
 struct EachDriverTest : ::testing::TestWithParam<DriverOfPlans> {
   const fake_cuda_control_t &fake = fakeCUDA(GANTRY_FAKE_CUDA);
 

@@ -189,11 +189,7 @@ TEST(MemoryReserved, isTakenOfTheCard) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, MemorySettings,
-                         ::testing::Values(DriverOfPlans{"cudaOnFake", "cuda", {}},
-                                           DriverOfPlans{"emulated", "cuda", EmulatorChecks::all},
-                                           DriverOfPlans{"sim", "sim", {}}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(, MemorySettings, ::testing::ValuesIn(driversOfDevices()), nameOf);
 
 /// Whichever allocation of the device or of pinned memory fails: DOES_NOT_FIT, and the same plan
 /// and session work when there is room again.

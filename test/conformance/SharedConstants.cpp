@@ -184,12 +184,7 @@ TEST_P(SharedConstants, m1_come_while_the_last_ones_go) {
   EXPECT_EQ(taken(*runtime), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(, SharedConstants,
-                         ::testing::Values(DriverOfPlans{"host", "host", {}},
-                                           DriverOfPlans{"cudaOnFake", "cuda", {}},
-                                           DriverOfPlans{"emulated", "cuda", EmulatorChecks::all},
-                                           DriverOfPlans{"sim", "sim", {}}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(, SharedConstants, ::testing::ValuesIn(everyDriver()), nameOf);
 
 } // namespace
 } // namespace gantry::runtime::test

@@ -93,12 +93,7 @@ TEST_P(StateFiles, change_nothing_where_one_value_does_not_fit) {
   EXPECT_EQ(valuesOf(*state, "w", 2), (std::vector<float>{1, 1}));
 }
 
-INSTANTIATE_TEST_SUITE_P(, StateFiles,
-                         ::testing::Values(DriverOfPlans{"host", "host", {}},
-                                           DriverOfPlans{"cudaOnFake", "cuda", {}},
-                                           DriverOfPlans{"emulated", "cuda", EmulatorChecks::all},
-                                           DriverOfPlans{"sim", "sim", {}}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(, StateFiles, ::testing::ValuesIn(everyDriver()), nameOf);
 
 } // namespace
 } // namespace gantry::runtime::test
