@@ -65,6 +65,8 @@ def main():
     net = network(arguments.softmax)
     try:
         wanted = strategy(arguments.strategy)
+    except gt.GantryError as error:  # a ValueError as well
+        parser.error(f"--strategy {arguments.strategy}: {error}")
     except ValueError:
         parser.error(f"--strategy {arguments.strategy} is none of one, mirrored:N, weights:2,1,... and towers:DEVICE")
     trainer = gt.Trainer(net, loss=scce, optimizer=arguments.optimizer, metrics=["accuracy", "top_5"], strategy=wanted)
