@@ -222,6 +222,7 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createReadUpdatedVariablesPass());
   // Before groups, which are made of what is one kernel at most.
   pm.addPass(createSplitReductionsPass());
+  // Right before groups, which it foresees: what merges equal ops would take its clones away.
   if (options.fuse.groups)
     pm.addPass(createCloneCheapOpsPass());
   pm.addPass(createFormKernelsPass(form));
