@@ -1,18 +1,20 @@
 #!/usr/bin/python3
 """Runs the package's tests on two simulated GPUs with the libraries of a build, a process a file.
 
-Usage: run.py --build-dir BUILD [--json FILE] [--jobs N] [--filter TEXT ...] [--python PROGRAM ...] [--others] [-v]
+Usage: run.py --build-dir BUILD [--json FILE] [--jobs N] [--filter TEXT ...] [--python PROGRAM ...] [--others] [--slowest N] [-v]
 --filter takes names or parts of names, of files as test_seed_training or of tests as test_training.Fit.test_it_learns.
 --python runs them with other interpreters than this one; --others some of them, with each from 3.9 on that is on the path and
-has NumPy, and names those that have not.
+has NumPy, and names those that have not. --slowest prints the tests that took most seconds of processors.
 Exit status 0 when nothing failed; --json writes passed, failures and skips for tools/dev/run_tests.py.
 """
 
 import argparse
 import collections
+import heapq
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -24,12 +26,26 @@ OTHERS = ("test_arrays", "test_data", "test_devices", "test_disk", "test_donate"
           "test_plans", "test_scan", "test_threads", "test_types")
 
 
+def seconds_of_processors():
+    """Of this process and of its children that have ended."""
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
 class Counter(unittest.TextTestResult):
-    """Counts what passed, too."""
+    """Counts what passed, too, and seconds of processors by test."""
 
     def __init__(self, *arguments, **named):
         super().__init__(*arguments, **named)
         self.passed = 0
+        self.seconds = {}
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.began = seconds_of_processors()
+
+    def stopTest(self, test):
+        self.seconds[test.id()] = seconds_of_processors() - self.began
+        super().stopTest(test)
 
     def addSuccess(self, test):
         super().addSuccess(test)
@@ -55,7 +71,7 @@ def run_here(module, texts):
     result = unittest.TextTestRunner(resultclass=Counter, stream=sys.stderr, verbosity=1).run(suite)
     failures = [str(test) for test, _ in result.failures + result.errors] + [str(t) for t in result.unexpectedSuccesses]
     skips = collections.Counter(reason for _, reason in result.skipped)
-    print(json.dumps({"passed": result.passed, "failures": failures, "skips": skips}))
+    print(json.dumps({"passed": result.passed, "failures": failures, "skips": skips, "seconds": result.seconds}))
     sys.stdout.flush()
 
 
@@ -73,7 +89,7 @@ def run_module(python, module, texts, build, verbose):
     try:
         result = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
-        result = {"passed": 0, "failures": [f"{module}: no result, exit status {done.returncode}"], "skips": {}}
+        result = {"passed": 0, "failures": [f"{module}: no result, exit status {done.returncode}"], "skips": {}, "seconds": {}}
     if done.returncode and not result["failures"]:
         result["failures"].append(f"{module}: exit status {done.returncode}")
     if verbose or result["failures"]:
@@ -115,6 +131,7 @@ def run_all(python, texts, arguments, total):
         total["passed"] += result["passed"]
         total["failures"] += result["failures"]
         total["skips"].update(result["skips"])
+        total["seconds"].update(result["seconds"])
 
 
 def main():
@@ -125,17 +142,21 @@ def main():
     parser.add_argument("--filter", nargs="+", default=[])
     parser.add_argument("--python", nargs="+", default=[])
     parser.add_argument("--others", action="store_true")
+    parser.add_argument("--slowest", type=int, default=0)
     parser.add_argument("--here")
     parser.add_argument("-v", "--verbose", action="store_true")
     arguments = parser.parse_args()
     if arguments.here:
         return run_here(arguments.here, arguments.filter)
-    total = {"passed": 0, "failures": [], "skips": collections.Counter()}
+    total = {"passed": 0, "failures": [], "skips": collections.Counter(), "seconds": {}}
     pythons = others() if arguments.others else arguments.python or [sys.executable]
     for python in pythons:
         run_all(python, arguments.filter or (OTHERS if arguments.others else ()), arguments, total)
     if arguments.filter and not total["passed"] and not total["failures"] and not total["skips"]:
         print(f"no test has a name with {' or '.join(arguments.filter)}")
+    seconds = total.pop("seconds")
+    for test in heapq.nlargest(arguments.slowest, seconds, key=seconds.get):
+        print(f"{seconds[test]:6.2f} s  {test}")
     print(f"{total['passed']} passed, {len(total['failures'])} failed, {sum(total['skips'].values())} skipped")
     if arguments.json:
         arguments.json.write_text(json.dumps(total), encoding="utf-8")
