@@ -68,6 +68,8 @@ if(GANTRY_BUILD_COMPILER AND NOT GANTRY_SANITIZE)
   add_test(NAME e2e.products-by-library
            COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/products_by_library_test.py ${PROJECT_BINARY_DIR})
   set_tests_properties(e2e.products-by-library PROPERTIES SKIP_RETURN_CODE 77)
+  add_test(NAME e2e.transports COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/transports_test.py ${PROJECT_BINARY_DIR})
+  set_tests_properties(e2e.transports PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME e2e.interrupt COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/interrupt_test.py ${PROJECT_BINARY_DIR})
   set_tests_properties(e2e.interrupt PROPERTIES SKIP_RETURN_CODE 77)
   add_test(NAME e2e.examples COMMAND ${GANTRY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/examples_test.py ${PROJECT_BINARY_DIR})

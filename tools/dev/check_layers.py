@@ -36,6 +36,8 @@ RUNTIME = {
     "Drivers": {"Support", "Device", "Plan", "Runtime"},
     # PTX: of the emulator's library alone, which the driver opens.
     "Drivers/Emulated": {"Support", "Device", "Plan", "Runtime", "Drivers", "PTX"},
+    # Jobs of several processes.
+    "Transports": {"Support", "Runtime"},
     "Machine": {"Support", "Device", "Runtime", "Drivers"},
 }
 COMPILER = {

@@ -4,7 +4,7 @@
 #   tools/dev/install_deps.sh [GROUP ...]      groups: build test references dev (default: build test)
 #
 #   build       compilers, MLIR 22 and the libraries: `make build`
-#   test        ONNX's test data and what the Python runners import: `make test`
+#   test        ONNX's test data, what the Python runners import, two libraries of MPI: `make test`
 #   references  PyTorch, scikit-learn and mypy: tests that compare with PyTorch or check types,
 #               examples/digits/train.py
 #   dev         formatter, linter, sanitizer runtimes
@@ -18,7 +18,8 @@ declare -A groups=(
            libflatbuffers-dev flatbuffers-compiler libprotobuf-dev protobuf-compiler
            libgtest-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
            python3 python3-numpy"
-  [test]="libonnx-testdata python3-onnx python3-jsonschema python3-scipy binutils"
+  [test]="libonnx-testdata python3-onnx python3-jsonschema python3-scipy binutils
+          openmpi-bin mpich"
   [references]="python3-torch python3-torchvision python3-sklearn mypy"
   [dev]="clang-format-22 clang-tidy-22 libclang-rt-22-dev"
 )
