@@ -1,5 +1,6 @@
 """Where ops go: into the graph that is traced, else to be computed at once; tapes hear of them."""
 
+import contextlib
 import threading
 
 from . import _eager
@@ -11,6 +12,18 @@ _local = threading.local()
 def tapes():
     """The tapes that record on this thread, the innermost last."""
     return getattr(_local, "tapes", ())
+
+
+@contextlib.contextmanager
+def left():
+    """Inside, no tape hears anything."""
+    before, _local.tapes = tapes(), ()
+    try:
+        yield
+    finally:
+        _local.tapes = before
+        for tape in before:
+            tape.left()
 
 
 def record(tape, on):

@@ -4,7 +4,7 @@
 ...             callbacks=[gt.callbacks.EarlyStopping(patience=3), gt.callbacks.CSV("run/log.csv"), gt.callbacks.Checkpoint("run/")])
 
 A class of your own is a Callback with some of its methods. They are given the trainer, which has `net`, `optimizer`, `history`,
-`epoch` (how many are over), `step` (of the epoch, so many are over), `steps` (how many an epoch has; None while that is not known),
+`epoch` (how many are over), `epochs` (how many there will be), `step` (of the epoch, so many are over), `steps` (how many an epoch has; None while that is not known),
 `total_steps`, `logs()` (what was counted in the epoch so far, copied to the host) and `stop()`.
 """
 
@@ -290,7 +290,7 @@ class Progress(Callback):
     def epoch_begin(self, trainer):
         self._began, self._from = time.perf_counter(), trainer.step
         self._in_place = (self._to or sys.stdout).isatty()
-        self._print(f"Epoch {trainer.epoch + 1}")
+        self._print(f"Epoch {trainer.epoch + 1}/{trainer.epochs}")
 
     def step_end(self, trainer, steps):
         made = trainer.step

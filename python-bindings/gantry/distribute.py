@@ -258,6 +258,9 @@ class Mirrored(Strategy):
 
     def __init__(self, devices=None, weights=None):
         super().__init__(devices, weights)
+        self._tell()
+
+    def _tell(self):
         print(f"Using MirroredStrategy with devices {tuple(map(repr, self.devices))}", file=sys.stderr)
 
     @property

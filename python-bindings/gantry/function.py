@@ -11,7 +11,7 @@ import functools
 import inspect
 import threading
 
-from ._apply import tapes
+from ._apply import left, tapes
 from ._compile import check_options
 from .array import Array, GivenTo, Kept, Reads, array
 from .device import asked
@@ -121,8 +121,13 @@ class Function:
         self._made, self._lock = {}, threading.Lock()
 
     def __call__(self, *args, **kwargs):
-        if tracing() is not None or tapes():
+        if tracing() is not None:
             return self._python(*args, **kwargs)
+        if tapes():
+            if any(tape.takes_functions for tape in tapes()):
+                return self._python(*args, **kwargs)
+            with left():
+                return self(*args, **kwargs)
         leaves, key = self._look(args, kwargs)
         made = self._made.get(key)
         if made is None:

@@ -9,8 +9,10 @@ count as float32, which the loss then is. Each has its short name, and that of K
 InvalidArgumentError for shapes that do not fit and for labels of the wrong kind.
 """
 
+import functools
 import math
 import sys
+import threading
 
 from . import math as gm, ops
 from ._named import look_up
@@ -58,12 +60,33 @@ def _classes(name, labels, outputs):
     return ops.reshape(labels, (*labels.shape, 1)), outputs
 
 
+_asked = threading.local()  # whether rows are wanted, by per_row
+
+
+def per_row(loss):
+    """The function that gives what a loss gives for each row, [n, ...], times its weight: the mean is left to the caller.
+
+    >>> gt.losses.per_row(gt.losses.mse)(labels, outputs)
+    """
+    @functools.wraps(loss)
+    def rows(*args, **kwargs):
+        before, _asked.rows = getattr(_asked, "rows", False), True
+        try:
+            return loss(*args, **kwargs)
+        finally:
+            _asked.rows = before
+    return rows
+
+
 def _mean(rows, weights=None, by_weight=False):
-    """Over all rows, or of their weights; where these are all 0 it is 0."""
+    """Over all rows, or of their weights; where these are all 0 it is 0. The rows themselves where per_row asked for them."""
+    is_mean = not getattr(_asked, "rows", False)
     if weights is None:
-        return gm.mean(rows)
+        return gm.mean(rows) if is_mean else rows
     weights = gm.tensor(weights)
     weights = weights if weights.dtype == rows.dtype else ops.cast(weights, rows.dtype)
+    if not is_mean:
+        return rows * weights
     if not by_weight:
         return gm.mean(rows * weights)
     total = gm.sum(weights if weights.shape == rows.shape else ops.broadcast(weights, rows.shape))
@@ -164,7 +187,7 @@ def scce(labels, outputs, from_logits=False, smoothing=0.0, ignored=None, weight
         return _mean(rows, weights, by_weight)
     counts = ops.cast(gm.squeeze(labels, -1) != ignored, rows.dtype)
     weights = counts if weights is None else counts * ops.cast(gm.tensor(weights), rows.dtype)
-    if by_weight:
+    if by_weight or getattr(_asked, "rows", False):
         return _mean(rows, weights, True)
     return gm.sum(rows * weights) / ops.maximum(gm.sum(counts), 1.0)
 

@@ -41,6 +41,8 @@ class GradientTape:
     cannot be recorded, and neither can a tape's gradients by another tape: InvalidArgumentError, use grad.
     """
 
+    takes_functions = True  # functions that are called meanwhile are recorded op by op
+
     def __init__(self):
         self._steps, self._made, self._reads, self._now, self._kept = [], {}, {}, {}, []
 
@@ -66,6 +68,14 @@ class GradientTape:
     def forget(self, variable):
         """The variable has another value from here on."""
         self._now.pop(variable, None)
+
+    def left(self):
+        """Variables may have other values from here on."""
+        self._now.clear()
+
+    def hear_assign(self, variable, value, add):
+        """The variable is assigned a value, or one is added."""
+        self.forget(variable)
 
     def hear(self, what, operands, made):
         for position, value in enumerate(made):

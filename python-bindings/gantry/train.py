@@ -77,7 +77,7 @@ class Trainer:
         self._is_of_classes = self._measure in (losses.scce, losses.nll) or \
             getattr(self._measure, "func", None) in (losses.scce, losses.nll)
         self._loss, self._runs, self._is_stopped = _metrics_named("loss"), None, False
-        self.epoch, self.step, self.steps, self.total_steps = 0, 0, None, 0
+        self.epoch, self.epochs, self.step, self.steps, self.total_steps = 0, 0, 0, None, 0
         self._active, self._began, self._is_prepared = (), 0, False
         flags = list(options.pop("flags", ()))
         if math:
@@ -196,7 +196,8 @@ class Trainer:
                 each.begin(self)
             if saved is not None:
                 position = self._restore(*saved, feed, callbacks)
-            self._train(feed, validation, self._began + epochs, position, callbacks)
+            self.epochs = self._began + epochs
+            self._train(feed, validation, position, callbacks)
             for each in callbacks:
                 each.end(self)
         finally:
@@ -212,9 +213,9 @@ class Trainer:
         given = [*([Progress(log_every)] if progress else []), *given]
         return sorted(given, key=lambda each: isinstance(each, Checkpoint))
 
-    def _train(self, feed, validation, end, position, callbacks):
-        """Epochs up to that one, the first from a position on."""
-        while self.epoch < end and not self._is_stopped:
+    def _train(self, feed, validation, position, callbacks):
+        """Epochs up to the last one, the first from a position on."""
+        while self.epoch < self.epochs and not self._is_stopped:
             if position is None:
                 self._reset()
                 self.step = 0

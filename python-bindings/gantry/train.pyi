@@ -24,6 +24,7 @@ class Trainer:
     seed: int
     history: History
     epoch: int
+    epochs: int
     step: int
     steps: Optional[int]
     total_steps: int

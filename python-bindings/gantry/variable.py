@@ -243,7 +243,7 @@ class Variable(Reads, Shaped, Operators):
         """Gives it another value, of its type and shape; a number fills it. InvalidArgumentError for one that is frozen."""
         self._check_free()
         for tape in _apply.tapes():
-            tape.forget(self)
+            tape.hear_assign(self, value, False)
         graph = tracing()
         if graph is not None:
             graph.assign(self, value)
@@ -264,7 +264,7 @@ class Variable(Reads, Shaped, Operators):
         """Adds a value of its type and shape, or a number."""
         self._check_free()
         for tape in _apply.tapes():
-            tape.forget(self)
+            tape.hear_assign(self, value, True)
         graph = tracing()
         if graph is not None:
             graph.assign(self, value, add=True)

@@ -226,7 +226,7 @@ class Logs(Folders):
         made.fit(Dataset.from_generator(lambda: zip(X, Y)).batch(4), epochs=2, progress=False,
                  callbacks=[callbacks.Progress(file=plain), callbacks.Progress(every=5, file=terminal)])
         line = r"12/12 \[={30}\] - \d+s \d+[mu]?s/step - loss: [\d.]+ - accuracy: [\d.]+\n"
-        self.assertRegex(plain.getvalue(), f"^Epoch 1\n{line}Epoch 2\n{line}$")
+        self.assertRegex(plain.getvalue(), f"^Epoch 1/2\n{line}Epoch 2/2\n{line}$")
         said = terminal.getvalue().split("\r")
         self.assertRegex(said[1], r"^5/\? \[\.*>?\.*\] - ")
         self.assertTrue(any(re.match(r"10/12 \[=+>\.+\] - ", each) for each in said))

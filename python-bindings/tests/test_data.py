@@ -423,7 +423,7 @@ class Fit(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as out:
             history = made.fit(data, validation=data, epochs=8)
         self.assertGreater(history["val_accuracy"][-1], 0.9)
-        self.assertRegex(out.getvalue(), r"Epoch 1\n13/13 \[=+\] - \d+s \d+[mu]?s/step - loss: [\d.]+ - accuracy: ")
+        self.assertRegex(out.getvalue(), r"Epoch 1/8\n13/13 \[=+\] - \d+s \d+[mu]?s/step - loss: [\d.]+ - accuracy: ")
 
     def test_a_network_that_moves(self):
         x, y = problem(40)

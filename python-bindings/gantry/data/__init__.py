@@ -7,5 +7,6 @@
 from .dataset import Dataset
 from .rows import Rows
 from .sequences import pad_sequences
+from .sources import reuters
 
-__all__ = ["Dataset", "Rows", "pad_sequences"]
+__all__ = ["Dataset", "Rows", "pad_sequences", "reuters"]

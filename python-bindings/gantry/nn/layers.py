@@ -55,14 +55,18 @@ class Activation(Module):
 class Dense(Module):
     """x weight + bias over the last dimension: [..., k] gives [..., units]. `weight` is [k, units]."""
 
-    def __init__(self, units, activation=None, bias=True, initial="glorot_uniform", dtype="float32", name=None):
+    def __init__(self, units, activation=None, bias=True, initial="glorot_uniform", dtype="float32", name=None, initial_bias="zeros"):
         super().__init__(name)
         self.units, self._call, self._has_bias, self._initial, self._dtype = units, _activation(activation), bias, initial, dtype
+        self._initial_bias = initial_bias
 
     def build(self, shape):
         _needs_rank(self, shape, 2, "rows, [..., k]")
         self.weight = self.variable("weight", (shape[-1], self.units), self._initial, shape[-1], self.units, self._dtype)
-        self.bias = self.variable("bias", (self.units,), dtype=self._dtype) if self._has_bias else None
+        self._add_bias(self.units, shape[-1])
+
+    def _add_bias(self, units, fan_in):
+        self.bias = self.variable("bias", (units,), self._initial_bias, fan_in, units, self._dtype) if self._has_bias else None
 
     def forward(self, x):
         if x.shape[-1] != self.weight.shape[0]:
@@ -149,9 +153,9 @@ class _Conv(_Windows):
     spatial = 0
 
     def __init__(self, filters, window, activation=None, strides=1, padding="valid", dilations=1, groups=1, bias=True,
-                 channels="last", initial="glorot_uniform", dtype="float32", name=None):
+                 channels="last", initial="glorot_uniform", dtype="float32", name=None, initial_bias="zeros"):
         super().__init__(channels, name)
-        count = self.spatial
+        count, self._initial_bias = self.spatial, initial_bias
         self.filters, self.window = filters, _each(window, count)
         self._strides, self._dilations, self._padding = _each(strides, count), _each(dilations, count), padding
         self._groups, self._call, self._has_bias, self._initial, self._dtype = groups, _activation(activation), bias, initial, dtype
@@ -172,7 +176,9 @@ class _Conv(_Windows):
         size = math.prod(self.window)
         self.weight = self.variable("weight", (self.filters, inside // self._groups, *self.window), self._initial,
                                     inside // self._groups * size, self.filters // self._groups * size, self._dtype)
-        self.bias = self.variable("bias", (self.filters,), dtype=self._dtype) if self._has_bias else None
+        self._add_bias(self.filters, inside // self._groups * size)
+
+    _add_bias = Dense._add_bias
 
     def forward(self, x):
         sizes = x.shape[1:-1] if self._last else x.shape[2:]
@@ -215,8 +221,8 @@ class _ConvTranspose(_Conv):
     """Each pixel spread over a window: what gives a convolution's input its gradient."""
 
     def __init__(self, filters, window, activation=None, strides=1, padding="valid", output_padding=0, dilations=1, groups=1, bias=True,
-                 channels="last", initial="glorot_uniform", dtype="float32", name=None):
-        super().__init__(filters, window, activation, strides, padding, dilations, groups, bias, channels, initial, dtype, name)
+                 channels="last", initial="glorot_uniform", dtype="float32", name=None, initial_bias="zeros"):
+        super().__init__(filters, window, activation, strides, padding, dilations, groups, bias, channels, initial, dtype, name, initial_bias)
         self._output_padding = _each(output_padding, self.spatial)
 
     def build(self, shape):
@@ -224,7 +230,7 @@ class _ConvTranspose(_Conv):
         size = math.prod(self.window)
         self.weight = self.variable("weight", (inside, self.filters // self._groups, *self.window), self._initial,
                                     inside // self._groups * size, self.filters // self._groups * size, self._dtype)
-        self.bias = self.variable("bias", (self.filters,), dtype=self._dtype) if self._has_bias else None
+        self._add_bias(self.filters, self.filters // self._groups * size)
 
     def forward(self, x):
         spans = [d * (w - 1) + 1 for d, w in zip(self._dilations, self.window)]

@@ -78,6 +78,8 @@ class Module(Kept):
     `build(shape)`, where a class has one, makes the variables when the shape of the first input is known.
     """
 
+    holder = Variable  # what its variables are made of: compat has those of other libraries
+
     def __init__(self, name=None):
         self.name = name or _new_name(type(self).__name__)
 
@@ -158,7 +160,7 @@ class Module(Kept):
         where ops go by default, on the first GPU that there is."""
         with suspended():
             value = init.named(initial)(tuple(shape), fan_in, fan_out, dtype)
-            made = Variable(value, f"{self._own_name()}/{name}", trainable, device=self._where())
+            made = self.holder(value, f"{self._own_name()}/{name}", trainable, device=self._where())
         made._frozen = vars(self).get("_frozen", False)
         return made
 

@@ -1,4 +1,4 @@
-from typing import Any, Callable, ContextManager, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, ContextManager, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 from .._tensors import Loaded, Names, Path
 from ..array import DeviceLike, DTypeLike
@@ -16,6 +16,7 @@ class Node:
 
 class Module:
     name: str
+    holder: Type[Variable]
     def __init__(self, name: Optional[str] = None) -> None: ...
     def forward(self, *inputs: Any) -> Any: ...
     def build(self, shape: Tuple[int, ...]) -> None: ...
