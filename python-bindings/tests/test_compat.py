@@ -10,49 +10,56 @@ from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
 
 # A line that asks for what is not there; who has not what; part of what is said of it.
 MISSING = (
-    ("from gantry.compat import tf; tf.keras.layers.Dense(1)", "gantry.compat.tf has no 'keras': layers, losses and metrics are "
-     "gantry.nn, gantry.losses and gantry.metrics"),
-    ("from gantry.compat.tf import keras", "gantry.compat.tf has no 'keras': layers, losses and metrics are gantry.nn"),
-    ("from gantry.compat.tf.keras import *", "gantry.compat.tf has no 'keras': layers"),
-    ("import gantry.compat.tf.keras.layers as layers", "gantry.compat.tf has no 'keras': layers"),
-    ("from gantry.compat import tf; tf.GradientTape()", "gantry.compat.tf has no 'GradientTape': gradients are gantry.grad, "
-     "value_and_grad, vjp and jvp"),
+    ("from gantry.compat import tf; tf.keras.layers.ConvLSTM2D(1)", "gantry.compat.tf.keras.layers has no 'ConvLSTM2D': layers, losses and "
+     "metrics are gantry.nn, gantry.losses and gantry.metrics"),
+    ("from gantry.compat.tf import estimator", "gantry.compat.tf has no 'estimator': layers, losses and metrics are gantry.nn"),
+    ("from gantry.compat.tf.keras import mixed_precision", "gantry.compat.tf.keras has no 'mixed_precision': layers"),
+    ("import gantry.compat.tf.keras.applications", "gantry.compat.tf.keras has no 'applications': layers"),
+    ("from gantry.compat import tf; tf.keras.losses.Poisson()", "gantry.compat.tf.keras.losses has no 'Poisson': layers"),
+    ("from gantry.compat import tf; tf.keras.metrics.IoU()", "gantry.compat.tf.keras.metrics has no 'IoU': layers"),
+    ("from gantry.compat import tf; tf.keras.optimizers.Lion()", "gantry.compat.tf.keras.optimizers has no 'Lion': layers"),
+    ("from gantry.compat import tf; tf.keras.datasets.imdb", "gantry.compat.tf.keras.datasets has no 'imdb': layers"),
     ("from gantry.compat import tf; tf.distribute.TPUStrategy()", "gantry.compat.tf.distribute has no 'TPUStrategy': gantry.Mirrored and "
      "gantry.Towers are strategies of gantry.Trainer; gantry.compile(..., replicate=[...]) splits a batch that is not trained on"),
-    ("from gantry.compat import tf; tf.data.Dataset", "has no 'data': data sets are gantry.data.Dataset"),
-    ("from gantry.compat import tf; tf.compat.v1.get_variable", "gantry.compat.tf has no 'get_variable': a value that outlives a call is a gantry.Variable"),
-    ("from gantry.compat import tf; tf.compat.v1.train.GradientDescentOptimizer", "gantry.compat.tf has no 'train': optimizers are "
+    ("from gantry.compat import tf; tf.data.TFRecordDataset", "gantry.compat.tf.data has no 'TFRecordDataset': data sets are gantry.data.Dataset"),
+    ("from gantry.compat import tf; tf.custom_gradient", "gantry.compat.tf has no 'custom_gradient': gradients are gantry.grad, "
+     "value_and_grad, vjp and jvp"),
+    ("from gantry.compat import tf; tf.compat.v1.get_local_variable", "gantry.compat.tf has no 'get_local_variable': gantry.ops has every op"),
+    ("from gantry.compat import tf; tf.compat.v1.train.FtrlOptimizer", "gantry.compat.tf.train has no 'FtrlOptimizer': optimizers are "
      "gantry.optim, and gantry.Trainer is the loop around them"),
     ("from gantry.compat import tf; tf.nn.dropout", "gantry.compat.tf.nn has no 'dropout': gantry.ops has every op"),
     ("from gantry.compat import tf; tf.config.run_functions_eagerly", "gantry.compat.tf.config has no 'run_functions_eagerly'"),
     ("from gantry.compat import tf; tf.strings", "gantry.compat.tf has no 'strings': Gantry has no strings"),
     ("from gantry.compat import tf; tf.einsum", "gantry.compat.tf has no 'einsum': gantry.ops has every op"),
-    ("from gantry.compat import torch; torch.nn.Linear", "gantry.compat.torch has no 'nn': layers"),
-    ("from gantry.compat.torch import nn", "gantry.compat.torch has no 'nn': layers"),
-    ("import gantry.compat.torch.nn.functional as F", "gantry.compat.torch has no 'nn': layers"),
-    ("from gantry.compat.torch import optim", "gantry.compat.torch has no 'optim': optimizers"),
-    ("from gantry.compat import torch; torch.no_grad()", "gantry.compat.torch has no 'no_grad': gradients"),
+    ("from gantry.compat import torch; torch.nn.Bilinear", "gantry.compat.torch.nn has no 'Bilinear': layers"),
+    ("from gantry.compat.torch.nn import utils", "gantry.compat.torch.nn has no 'utils': layers"),
+    ("import gantry.compat.torch.nn.functional as F; F.grid_sample", "gantry.compat.torch.nn.functional has no 'grid_sample': layers"),
+    ("from gantry.compat.torch.optim import LBFGS", "gantry.compat.torch.optim has no 'LBFGS': optimizers"),
+    ("from gantry.compat.torch.utils import tensorboard", "gantry.compat.torch.utils has no 'tensorboard': data sets"),
+    ("from gantry.compat import torch; torch.autograd", "gantry.compat.torch has no 'autograd': gradients"),
     ("from gantry.compat import torch; torch.cuda.Stream()", "gantry.compat.torch.cuda has no 'Stream': a plan has its queues"),
-    ("from gantry.compat import torch; torch.tensor([1.0], requires_grad=True)", "gantry.compat.torch has no 'requires_grad': gradients"),
-    ("from gantry.compat import torch; torch.ones(2).backward()", "an Array has no attribute 'backward': gradients are gantry.grad"),
-    ("from gantry.compat import jax; jax.grad(lambda x: x)", "gantry.compat.jax has no 'grad': gradients"),
+    ("from gantry.compat import jax; jax.hessian(lambda x: x)", "gantry.compat.jax has no 'hessian': gradients"),
     ("from gantry.compat.jax import vmap", "gantry.compat.jax has no 'vmap': write the batch as a dimension"),
     ("from gantry.compat import jax; jax.numpy.linalg", "gantry.compat.jax.numpy has no 'linalg': gantry.ops has every op"),
     ("import gantry.compat.jax.nn", "gantry.compat.jax has no 'nn': layers"),
-    ("from gantry.compat.jax import tree_util", "gantry.compat.jax has no 'tree_util': functions take and give lists"),
-    ("from gantry.compat.mx import autograd", "gantry.compat.mx has no 'autograd': gradients"),
-    ("from gantry.compat.mx.gluon import nn", "gantry.compat.mx has no 'gluon': layers"),
-    ("from gantry.compat.mx import np; np.ones(2).attach_grad()", "an Array has no attribute 'attach_grad': gradients"),
+    ("from gantry.compat.jax import tree", "gantry.compat.jax has no 'tree': functions take and give lists"),
+    ("from gantry.compat.flax import training", "gantry.compat.flax has no 'training': layers"),
+    ("from gantry.compat.flax.linen import LSTMCell", "gantry.compat.flax.linen has no 'LSTMCell': layers"),
+    ("from gantry.compat.mx.gluon.nn import PReLU", "gantry.compat.mx.gluon.nn has no 'PReLU': layers"),
+    ("from gantry.compat.mx.gluon import rnn", "gantry.compat.mx.gluon has no 'rnn': layers"),
+    ("from gantry.compat.mx import autograd; autograd.grad", "gantry.compat.mx.autograd has no 'grad': gradients"),
     ("from gantry.compat.mx import nd", "gantry.compat.mx has no 'nd': np has MXNet's arrays"),
-    ("from gantry.compat import keras", "gantry.compat has no 'keras': layers"),
-    ("from gantry.compat.flax import linen as nn", "gantry.compat has no 'flax': layers"),
-    ("from gantry.compat import d2l", "gantry.compat has no 'd2l': the book's classes are a part of training"),
+    ("from gantry.compat import keras", "gantry.compat has no 'keras': it is tf.keras"),
+    ("from gantry.compat.d2l import paddle", "gantry.compat.d2l has no 'paddle': it has torch, mxnet, jax and tensorflow, each with the book's"),
+    ("from gantry.compat.d2l import torch as d2l; d2l.FashionMNIST", "gantry.compat.d2l.torch has no 'FashionMNIST': it has torch, mxnet"),
     ("from gantry.compat import tensorflow as tf", "gantry.compat has no 'tensorflow': it is called tf"),
     ("import gantry as gt; gt.checkpoint", "gantry has no 'checkpoint': gradients are gantry.grad"),
     ("import gantry as gt; gt.cuda.device_count()", "gantry has no 'cuda': gantry.num_gpus"),
     ("import gantry as gt; gt.einsum", "gantry has no 'einsum'"),
-    ("from gantry.compat import cupy", "gantry.compat has no 'cupy': it has tf, torch, jax and mx, to be imported from it"),
+    ("from gantry.compat import cupy", "gantry.compat has no 'cupy': it has tf, torch, jax, flax, mx and d2l, to be imported from it"),
 )
+# What arrays have once a library's names were asked for.
+OF_ARRAYS = ("attach_grad", "backward", "requires_grad")
 
 
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
@@ -66,8 +73,18 @@ class Missing(unittest.TestCase):
 
     def test_asking_is_no_error(self):
         from gantry.compat import jax, mx, tf, torch
-        for module, name in ((tf, "keras"), (jax, "grad"), (mx, "gluon"), (torch, "nn"), (tf.nn, "dropout"), (gt.ones(1), "backward")):
+        for module, name in ((tf, "estimator"), (jax, "vmap"), (mx, "sym"), (torch, "jit"), (tf.nn, "dropout")):
             self.assertFalse(hasattr(module, name))
+
+    def test_arrays_have_gradients_by_names_of_others_alone(self):
+        said = run("""
+            import gantry as gt
+            for name in ("attach_grad", "backward", "requires_grad"):
+                try: getattr(gt.ones(2), name)
+                except AttributeError as e: print(e)
+            """)
+        self.assertEqual(said, "".join(f"an Array has no attribute '{name}': gradients are gantry.grad, value_and_grad, vjp and jvp, of functions\n"
+                                       for name in OF_ARRAYS))
 
     def test_nothing_else_of_python_is_asked(self):
         with self.assertRaisesRegex(ModuleNotFoundError, "No module named 'gantry_compat'"):

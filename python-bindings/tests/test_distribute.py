@@ -189,7 +189,8 @@ for strategy in (gt.Mirrored(), gt.Mirrored(weights=[5, 1, 2]), gt.Towers()):
         from gantry.compat import tf
         with contextlib.redirect_stderr(io.StringIO()) as said:
             strategy = tf.distribute.MirroredStrategy()
-        self.assertEqual(said.getvalue(), "Using MirroredStrategy with devices ('GPU:0', 'GPU:1')\n")
+        task = "/job:localhost/replica:0/task:0/device:"
+        self.assertEqual(said.getvalue(), f"INFO:tensorflow:Using MirroredStrategy with devices ('{task}GPU:0', '{task}GPU:1')\n")
         with strategy.scope():
             self.assertIs(gt.Trainer(network(), loss=scce)._strategy, strategy)
 

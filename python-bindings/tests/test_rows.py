@@ -4,17 +4,18 @@ import importlib
 import unittest
 
 from tests.seed_lines import ALONE, SHARED
-from tests.seed_rows import DISTRIBUTION, ROWS, TRAINING
+from tests.seed_rows import DISTRIBUTION, ROWS
 
 
 def tests_of(row):
     listed = ROWS[row] if isinstance(ROWS[row], tuple) else (ROWS[row],)
-    return [where for where in listed if where not in (TRAINING, DISTRIBUTION)]
+    return [where for where in listed if where != DISTRIBUTION]
 
 
 class Rows(unittest.TestCase):
-    def test_every_row_has_a_test_or_an_issue(self):
+    def test_every_row_has_a_test(self):
         self.assertEqual(sorted(ROWS), list(range(1, 68)))
+        self.assertEqual([row for row in ROWS if not tests_of(row)], [32])  # several machines
         for row in ROWS:
             for where in tests_of(row):
                 module, case, name = where.split(".")

@@ -22,30 +22,29 @@ TEXTS = "Gantry has no strings; Python's print and time have the values of array
 # By library: names, each with what comes below it, and what is said of them.
 _SAID = {
     "tf": ((("keras", "losses", "metrics", "layers", "estimator"), LAYERS), (("optimizers", "train"), OPTIMISERS),
-           (("distribute",), REPLICAS), (("data", "io", "image"), DATA), (("GradientTape", "gradients", "stop_gradient"), GRADIENTS),
-           (("Variable", "variable_scope", "get_variable", "get_variable_scope", "global_variables_initializer",
-             "trainable_variables", "get_collection", "add_to_collection", "GraphKeys", "control_dependencies", "group",
-             "name_scope", "assign"), VARIABLES),
-           (("placeholder", "Graph", "get_default_graph"), "a gantry.function takes arguments; what it makes is its graph"),
+           (("distribute",), REPLICAS), (("data", "io", "image", "summary"), DATA), (("custom_gradient", "recompute_grad"), GRADIENTS),
            (("strings", "timestamp", "string", "py_function"), TEXTS)),
     "torch": ((("nn",), LAYERS), (("optim",), OPTIMISERS), (("utils", "load", "save"), DATA),
-              (("autograd", "no_grad", "enable_grad", "requires_grad", "Tensor"), GRADIENTS),
+              (("autograd",), GRADIENTS),
               (("distributed",), REPLICAS), (("cuda.Stream", "cuda.stream", "cuda.Event"), STREAMS),
               (("jit", "compile", "export"), "gantry.function traces, gantry.compile takes files, gantry.from_torch a module"),
               (("Generator",), "gantry.random.Key says where numbers come from")),
-    "jax": ((("grad", "value_and_grad", "vjp", "jvp", "jacobian", "hessian", "linearize"), GRADIENTS),
+    "jax": ((("jacobian", "hessian", "linearize"), GRADIENTS),
             (("flax", "nn"), LAYERS), (("optax",), OPTIMISERS),
-            (("pmap", "sharding", "pjit", "Mesh"), REPLICAS), (("tree_util", "tree_map", "tree"), TREES),
+            (("pmap", "sharding", "pjit", "Mesh"), REPLICAS), (("tree",), TREES),
             (("lax",), "gantry.cond, while_loop and scan; " + _OPS), (("vmap",), "write the batch as a dimension; ops broadcast"),
             (("debug",), TEXTS)),
+    "flax": ((("linen", "training"), LAYERS),),
     "mx": ((("gluon", "sym", "symbol", "mod", "module", "init", "initializer", "loss", "metric"), LAYERS), (("autograd",), GRADIENTS),
            (("optimizer", "lr_scheduler", "kv", "kvstore"), OPTIMISERS), (("io", "image", "recordio"), DATA),
            (("nd",), "np has MXNet's arrays")),
     # Of gantry.compat itself.
-    "": ((("keras", "flax", "gluon"), LAYERS), (("optax",), OPTIMISERS),
-         (("d2l",), "the book's classes are a part of training, which is not there yet; its chapter on GPUs runs with tf, torch, jax or mx"),
+    "": ((("keras",), "it is tf.keras"), (("gluon",), "it is mx.gluon"), (("optax",), OPTIMISERS),
          (("tensorflow", "tensorflow1"), "it is called tf"), (("pytorch",), "it is called torch"), (("mxnet",), "it is called mx")),
 }
+# What is said of others.
+_ELSE = {"": "it has tf, torch, jax, flax, mx and d2l, to be imported from it",
+         "d2l": "it has torch, mxnet, jax and tensorflow, each with the book's classes for training"}
 # Of gantry itself.
 OWN = ((("gradient", "no_grad", "checkpoint", "custom_gradient"), GRADIENTS),
        (("cuda",), "gantry.num_gpus and gantry.memory tell of GPUs; gantry.compat.torch has PyTorch's names"))
@@ -68,7 +67,7 @@ def sentence(path):
     if not name:
         library, name = "", path
     holder = ".".join(["gantry.compat", *path.split(".")[:-1]])
-    instead = why(_SAID.get(library, ()), name) or (_OPS if library else "it has tf, torch, jax and mx, to be imported from it")
+    instead = why(_SAID.get(library, ()), name) or _ELSE.get(library, _OPS)
     return f"{holder} has no '{path.rpartition('.')[2]}': {instead}"
 
 

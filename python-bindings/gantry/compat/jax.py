@@ -81,5 +81,27 @@ random = Namespace(
     split=lambda key, num=2: key.split(num), fold_in=lambda key, data: key.fold(data))
 
 
+def _tree_map(f, tree, *rest):
+    """f of each leaf, with those of other trees of that structure."""
+    if isinstance(tree, dict):
+        made = {key: _tree_map(f, tree[key], *(other[key] for other in rest)) for key in sorted(tree)}
+        return type(tree)(made)
+    if isinstance(tree, (list, tuple)):
+        return type(tree)([_tree_map(f, each, *(other[i] for other in rest)) for i, each in enumerate(tree)])
+    return None if tree is None else f(tree, *rest)
+
+
+def _tree_leaves(tree):
+    if isinstance(tree, dict):
+        return [leaf for key in sorted(tree) for leaf in _tree_leaves(tree[key])]
+    if isinstance(tree, (list, tuple)):
+        return [leaf for each in tree for leaf in _tree_leaves(each)]
+    return [] if tree is None else [tree]
+
+
+tree_util = Namespace("jax.tree_util", tree_map=_tree_map, tree_leaves=_tree_leaves)
+tree_map, grad, value_and_grad, vjp, jvp = _tree_map, gt.grad, gt.value_and_grad, gt.vjp, gt.jvp
+
+
 def __getattr__(name):
     return missing(f"jax.{name}")

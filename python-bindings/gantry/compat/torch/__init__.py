@@ -4,9 +4,9 @@ import numpy as np
 
 import gantry as gt
 
-from ._names import Namespace, missing
+from .._names import Namespace, missing
+from ._tensor import Parameter, enable_grad, no_grad, wanted as _wanted  # noqa: F401
 
-__path__ = []  # so that a name that is missing is told on import, too
 float16, bfloat16, float32, float64 = gt.float16, gt.bfloat16, gt.float32, gt.float64
 int8, int16, int32, int64, uint8 = gt.int8, gt.int16, gt.int32, gt.int64, gt.uint8
 half, float, double, short, int, long, bool = float16, float32, float64, int16, int32, int64, gt.bool_
@@ -25,16 +25,18 @@ def device(type, index=None):
 
 def tensor(data, dtype=None, device=None, requires_grad=False):
     """A new array of values: whole numbers are int64, as there; of an array on its device."""
-    if requires_grad:
-        missing("torch.requires_grad")
     if dtype is None and not hasattr(data, "dtype") and np.asarray(data).dtype.kind in "iu":
         dtype = int64
-    return gt.tensor(data, dtype, device)
+    return _made(gt.tensor(data, dtype, device), requires_grad)
+
+
+def _made(values, requires_grad):
+    return _wanted(values) if requires_grad else values
 
 
 def _filled(make):
     def filled(*size, dtype=None, device=None, requires_grad=False):
-        return make(*size, dtype=dtype or float32, device=device)
+        return _made(make(*size, dtype=dtype or float32, device=device), requires_grad)
     filled.__name__ = make.__name__
     return filled
 
@@ -52,8 +54,22 @@ def arange(start, end=None, step=1, dtype=None, device=None):
     return gt.arange(start, end, step, dtype or (int64 if is_whole else float32), device)
 
 
-def randn(*size, dtype=None, device=None):
-    return gt.random.normal(size[0] if len(size) == 1 else size, dtype=dtype or float32, device=device)
+def randn(*size, dtype=None, device=None, requires_grad=False):
+    size = size[0] if len(size) == 1 else size
+    return _made(gt.random.normal(size, dtype=dtype or float32, device=device), requires_grad)
+
+
+def normal(mean, std, size, requires_grad=False, dtype=None, device=None):
+    return _made(gt.random.normal(size, mean, std, dtype=dtype or float32, device=device), requires_grad)
+
+
+def softmax(input, dim):
+    return gt.softmax(input, dim)
+
+
+def _reduced(reduce):
+    """A reduction over a dimension, or over all."""
+    return lambda input, dim=None, keepdim=False: reduce(input, dim, keepdim)
 
 
 def _memory(part):
@@ -71,6 +87,12 @@ cuda = Namespace(
     empty_cache=lambda: None,  # what is not used is not held
     memory_allocated=_memory("used"), max_memory_allocated=_memory("peak"),
     reset_peak_memory_stats=lambda device=None: gt.memory(_gpu(device)).reset_peak())
+
+
+Tensor = gt.Array
+sum, mean, argmax = _reduced(gt.sum), _reduced(gt.mean), _reduced(gt.argmax)
+
+from . import nn, optim, utils  # noqa: E402,F401
 
 
 def __getattr__(name):

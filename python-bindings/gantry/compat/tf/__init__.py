@@ -13,14 +13,13 @@ import gantry as gt
 from gantry import *  # noqa: F401,F403 (ops have the same names)
 from gantry import math as _math
 
-from ._devices import at_first
-from ._names import Namespace, missing
+from .._devices import at_first
+from .._names import Namespace, missing
 
 # Gantry's own names for training are others than TensorFlow's.
-del GradientTape, Mirrored, Towers, Trainer, Variable, callbacks, data, grad, hvp, jvp, losses, metrics, nn, optim  # noqa: F821
+del GradientTape, Mirrored, Towers, Trainer, Variable, callbacks, data, distribute, grad, hvp, jvp, losses, metrics, nn, optim  # noqa: F821
 del tape, train, value_and_grad, variables, vjp  # noqa: F821
 
-__path__ = []  # so that a name that is missing is told on import, too
 PhysicalDevice = collections.namedtuple("PhysicalDevice", "name device_type")
 LogicalDevice = collections.namedtuple("LogicalDevice", "name device_type")
 LogicalDeviceConfiguration = VirtualDeviceConfiguration = collections.namedtuple(
@@ -82,53 +81,6 @@ config.experimental = Namespace(
     get_memory_info=lambda device: {"current": gt.memory(device).used, "peak": gt.memory(device).peak},
     reset_memory_stats=lambda device: gt.memory(device).reset_peak(),
 )
-
-
-class GPUOptions:
-    """What TensorFlow 1 says of GPUs' memory: of a ConfigProto, for all of them alike."""
-
-    def __init__(self, per_process_gpu_memory_fraction=None, allow_growth=False, visible_device_list=None):
-        self.per_process_gpu_memory_fraction = per_process_gpu_memory_fraction
-        self.allow_growth = allow_growth
-        self.visible_device_list = visible_device_list
-
-
-class ConfigProto:
-    """Carries gpu_options, allow_soft_placement and log_device_placement to a Session."""
-
-    def __init__(self, gpu_options=None, allow_soft_placement=None, log_device_placement=None):
-        self.gpu_options = gpu_options or GPUOptions()
-        self.allow_soft_placement = allow_soft_placement
-        self.log_device_placement = log_device_placement
-
-
-class Session:
-    """Configures Gantry as its ConfigProto says. Ops are computed at once, so `run` gives back what it is given."""
-
-    def __init__(self, target="", graph=None, config=None):
-        gpus = config.gpu_options if config else GPUOptions()
-        fraction = gpus.per_process_gpu_memory_fraction
-        words = ([f"fraction:{fraction}"] if fraction else []) + (["growth"] if gpus.allow_growth else [])
-        changes = {"memory": {"GPU:*": ",".join(words)}} if words else {}
-        if gpus.visible_device_list:
-            changes["visible"] = [int(number) for number in gpus.visible_device_list.split(",")]
-        if config and config.allow_soft_placement is not None:
-            changes["soft"] = config.allow_soft_placement
-        if config and config.log_device_placement is not None:
-            changes["log_placement"] = config.log_device_placement
-        gt.config(**changes)
-
-    def run(self, fetches):
-        return fetches
-
-    def close(self):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
 
 
 debugging = Namespace(
@@ -249,13 +201,50 @@ def _text(x, edge):
                             formatter={"float_kind": lambda number: f"{number:.9g}", "int_kind": str})
 
 
-from . import _tf_nn  # noqa: E402
+from . import _nn  # noqa: E402
 
-distribute = Namespace("tf.distribute", MirroredStrategy=gt.Mirrored)
-nn = Namespace("tf.nn", **{name: value for name, value in vars(_tf_nn).items() if not name.startswith("_")})
-compat = Namespace("tf.compat")
-compat.v1 = sys.modules["gantry.compat.tf.compat.v1"] = sys.modules[__name__]  # tf.compat.v1.ConfigProto
+nn = Namespace("tf.nn", **{name: value for name, value in vars(_nn).items() if not name.startswith("_")})
+
+
+# ---- training ----
+
+class Variable(gt.Variable):
+    """A typed value that outlives runs, where TensorFlow makes arrays."""
+
+    def __init__(self, initial_value, trainable=True, name=None, dtype=None):
+        values = initial_value() if callable(initial_value) else initial_value
+        super().__init__(constant(values, dtype) if dtype is not None or not isinstance(values, gt.Array) else values, name, trainable)
+
+
+class GradientTape(gt.GradientTape):
+    """Gradients of what was computed; variables and arrays need not be watched, and a tape may be asked more than once."""
+
+    def __init__(self, persistent=False, watch_accessed_variables=True):
+        super().__init__()
+
+    def watch(self, tensor):
+        pass
+
+    def gradient(self, target, sources, unconnected_gradients=None):
+        return super().gradient(target, sources, allow_unused=unconnected_gradients is not None)
+
+
+def square(x, name=None):
+    return x * x
+
+
+def multiply(x, y, name=None):
+    return gt.mul(x, y)
+
+
+from . import data, distribute, keras, v1  # noqa: E402,F401
+
+compat = Namespace("tf.compat", v1=v1)
+sys.modules["gantry.compat.tf.compat.v1"] = v1
+errors, name_scope = v1.errors, v1.name_scope
+Session, ConfigProto, GPUOptions = v1.Session, v1.ConfigProto, v1.GPUOptions
 
 
 def __getattr__(name):
-    return missing(f"tf.{name}")
+    """TensorFlow 1's names are there without tf.compat.v1, too."""
+    return getattr(v1, name) if name in v1.NAMES else missing(f"tf.{name}")

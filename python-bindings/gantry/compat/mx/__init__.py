@@ -2,9 +2,8 @@
 
 import gantry as gt
 
-from ._names import Namespace, missing
-
-__path__ = []  # so that a name that is missing is told on import, too
+from .. import _autograd
+from .._names import Namespace, missing
 
 
 def cpu(index=0):
@@ -32,8 +31,17 @@ class _NDArray:
     def asnumpy(self):
         return self.numpy()
 
+    def attach_grad(self):
+        """It has a gradient from here on, which backward() writes."""
+        _autograd.mark(self)
 
-for _name in ("ctx", "context", "as_in_ctx", "as_in_context", "copyto", "asnumpy"):
+    @property
+    def grad(self):
+        """Its gradient; none where attach_grad was not called."""
+        return _autograd.marks[id(self)][1] if id(self) in _autograd.marks else None
+
+
+for _name in ("ctx", "context", "as_in_ctx", "as_in_context", "copyto", "asnumpy", "attach_grad", "grad"):
     setattr(gt.Array, _name, vars(_NDArray)[_name])
 
 
@@ -65,6 +73,8 @@ npx = Namespace("mx.npx", cpu=cpu, gpu=gpu, num_gpus=gt.num_gpus, set_np=lambda 
                 relu=gt.relu, sigmoid=gt.sigmoid, softmax=gt.softmax)
 context = Namespace("mx.context", cpu=cpu, gpu=gpu, num_gpus=gt.num_gpus)
 num_gpus = gt.num_gpus
+
+from . import autograd, gluon, init  # noqa: E402,F401
 
 
 def __getattr__(name):
