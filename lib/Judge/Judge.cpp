@@ -10,6 +10,7 @@
 // without regard to what was there, one round tells all that any number of rounds can leave.
 #include "gantry/Judge/QueueProgram.h"
 
+#include "Clock.h"
 #include "Contents.h"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ private:
   };
   struct Semaphore {
     bool isSet = false, isUsed = false;
-    std::vector<uint64_t> known; ///< by queue: what is over when it is set
+    Clock known; ///< what is over when it is set
   };
 
   const QueueProgram &program;
@@ -51,7 +52,7 @@ private:
   /// Of each branch or loop, where its second list begins and where it ends.
   std::vector<std::pair<uint32_t, uint32_t>> lists;
   std::vector<Contents> spaces;
-  std::vector<std::vector<uint64_t>> known; ///< by queue, then queue: the last time that is over
+  std::vector<Clock> known; ///< by queue
   std::vector<Semaphore> semaphores;
   std::vector<uint32_t> setHere; ///< semaphores of the lists that the walk is in
   uint64_t time = 0, joined = 0; ///< of the last command, and when the queues came together last
@@ -115,7 +116,7 @@ void Walk::measure() {
     queues = std::max<size_t>(queues, step.queue + 1);
     signals = std::max<size_t>(signals, step.semaphore + 1);
   }
-  known.assign(queues, std::vector<uint64_t>(queues));
+  known.resize(queues);
   semaphores.resize(signals);
 }
 
@@ -181,7 +182,7 @@ void Walk::runList(uint32_t begin, uint32_t end) {
 
 void Walk::runCommand(uint32_t index) {
   const Step &step = program.steps[index];
-  known[step.queue][step.queue] = ++time;
+  known[step.queue].set(step.queue, ++time);
   for (const Use &use : step.uses)
     if (!use.writes && isJudging)
       read(index, use);
@@ -208,9 +209,7 @@ void Walk::runWait(uint32_t index) {
   const Semaphore &semaphore = semaphores[step.semaphore];
   if (!semaphore.isSet)
     return report({.kind = Fault::Kind::unsignalled, .step = index});
-  std::vector<uint64_t> &mine = known[step.queue];
-  for (size_t i = 0; i < mine.size(); ++i)
-    mine[i] = std::max(mine[i], semaphore.known[i]);
+  known[step.queue].learn(semaphore.known);
 }
 
 void Walk::runBranch(uint32_t index) {
@@ -355,7 +354,7 @@ void Walk::checkOrder(uint32_t step, const Use &use, ByteRange range, const Even
   uint32_t queue = program.steps[step].queue;
   bool isOwn = event.time == time && event.step == step;
   bool isOrdered =
-      event.time <= joined || event.queue == queue || known[queue][event.queue] >= event.time;
+      event.time <= joined || event.queue == queue || known[queue].of(event.queue) >= event.time;
   if (isOwn ? isSameUse(step, use, other) : isOrdered)
     return;
   report({.kind = isOwn ? Fault::Kind::shared : Fault::Kind::unordered,

@@ -1,6 +1,8 @@
 // Vector clocks over the commands in order: entry q of a command's clock is the number of commands
-// of queue q that are done when it is done. A conflict is in order when the clock of the command
-// before it on its own queue says so; of the others, those are left out that another wait implies.
+// of queue q that are done when it is done; a queue of which none is has no entry, so that clocks
+// of a job's tasks, which meet rarely, stay short. A conflict is in order when the clock of the
+// command before it on its own queue says so; of the others, those are left out that another wait
+// implies.
 //
 // This gives the transitive reduction: a wait is kept only if no other way leads from the one
 // command to the other, and then the conflict itself is what its removal would leave open.
@@ -9,7 +11,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <span>
+#include <utility>
 
 namespace gantry::queues {
 
@@ -86,6 +88,50 @@ private:
   }
 };
 
+/// How many commands of each queue are done, by queue; of queues that are not there none is.
+class Clock {
+public:
+  uint32_t of(uint32_t queue) const {
+    auto found = std::ranges::lower_bound(entries, queue, {}, &Entry::queue);
+    return found != entries.end() && found->queue == queue ? found->done : 0;
+  }
+
+  uint32_t count(uint32_t queue) {
+    auto found = std::ranges::lower_bound(entries, queue, {}, &Entry::queue);
+    if (found == entries.end() || found->queue != queue)
+      found = entries.insert(found, Entry{queue, 0});
+    return ++found->done;
+  }
+
+  /// Takes over what the others know.
+  void learn(const std::vector<const Clock *> &others) {
+    auto isBefore = [](const Entry &a, const Entry &b) {
+      return a.queue != b.queue ? a.queue < b.queue : a.done > b.done;
+    };
+    const auto own = static_cast<ptrdiff_t>(entries.size());
+    for (const Clock *other : others)
+      entries.insert(entries.end(), other->entries.begin(), other->entries.end());
+    if (others.size() == 1)
+      std::ranges::inplace_merge(entries, entries.begin() + own, isBefore);
+    else
+      std::ranges::sort(entries, isBefore);
+    auto again = std::ranges::unique(entries, {}, &Entry::queue);
+    entries.erase(again.begin(), again.end());
+  }
+
+  template <typename Visit>
+  void visit(Visit visit) const {
+    for (const Entry &entry : entries)
+      visit(entry.queue, entry.done);
+  }
+
+private:
+  struct Entry {
+    uint32_t queue, done;
+  };
+  std::vector<Entry> entries; ///< by queue
+};
+
 class Orderer {
 public:
   explicit Orderer(const std::vector<Command> &commands) : commands(commands) {
@@ -101,9 +147,10 @@ public:
       return {};
     uses.resize(numSpaces);
     place.resize(commands.size());
-    clocks.resize(commands.size() * numQueues);
+    clocks.resize(commands.size());
     last.assign(numQueues, none);
     need.assign(numQueues, none);
+    isImplied.assign(numQueues, 0);
     for (uint32_t i = 0; i < commands.size(); ++i)
       add(i);
     return std::move(waits);
@@ -112,26 +159,23 @@ public:
 private:
   const std::vector<Command> &commands;
   uint32_t numQueues = 0, numSpaces = 0;
-  std::vector<Uses> uses;       ///< by space
-  std::vector<uint32_t> place;  ///< by command: how many its queue has had with it
-  std::vector<uint32_t> clocks; ///< by command, then queue
-  std::vector<uint32_t> last;   ///< by queue: its latest command
-  std::vector<uint32_t> need; ///< by queue: its latest command that conflicts with the one at hand
+  std::vector<Uses> uses;      ///< by space
+  std::vector<uint32_t> place; ///< by command: how many its queue has had with it
+  std::vector<Clock> clocks;   ///< by command
+  std::vector<uint32_t> last;  ///< by queue: its latest command
+  std::vector<uint32_t> need;  ///< by queue: its latest command that conflicts with the one at hand
   std::vector<uint32_t> needed; ///< those of them that are not in order yet
+  std::vector<char> isImplied;  ///< by queue: a wait for another one of them implies it
   std::vector<Wait> waits;
-
-  std::span<uint32_t> clock(uint32_t command) {
-    return {clocks.data() + size_t(command) * numQueues, numQueues};
-  }
 
   void add(uint32_t index) {
     const Command &command = commands[index];
-    std::span<uint32_t> mine = clock(index);
+    Clock &mine = clocks[index];
     if (uint32_t previous = last[command.queue]; previous != none)
-      std::ranges::copy(clock(previous), mine.begin());
+      mine = clocks[previous];
     collect(index);
     waitFor(index, mine);
-    place[index] = ++mine[command.queue];
+    place[index] = mine.count(command.queue);
     last[command.queue] = index;
   }
 
@@ -150,28 +194,29 @@ private:
       });
   }
 
-  void waitFor(uint32_t index, std::span<uint32_t> mine) {
-    auto isKnown = [&](uint32_t queue, std::span<uint32_t> by) {
-      return by[queue] >= place[need[queue]];
-    };
+  void waitFor(uint32_t index, Clock &mine) {
     auto forget = [&](uint32_t queue) {
-      bool known = isKnown(queue, mine);
+      bool known = mine.of(queue) >= place[need[queue]];
       if (known)
         need[queue] = none;
       return known;
     };
     std::erase_if(needed, forget);
+    for (uint32_t queue : needed)
+      clocks[need[queue]].visit([&](uint32_t other, uint32_t done) {
+        if (other != queue && need[other] != none && done >= place[need[other]])
+          isImplied[other] = 1;
+      });
     size_t first = waits.size();
     for (uint32_t queue : needed)
-      if (std::ranges::none_of(needed, [&](uint32_t other) {
-            return other != queue && isKnown(queue, clock(need[other]));
-          }))
+      if (!std::exchange(isImplied[queue], 0))
         waits.push_back({need[queue], index});
     std::sort(waits.begin() + static_cast<ptrdiff_t>(first), waits.end(),
               [](const Wait &a, const Wait &b) { return a.before < b.before; });
+    std::vector<const Clock *> others;
     for (size_t i = first; i < waits.size(); ++i)
-      std::ranges::transform(mine, clock(waits[i].before), mine.begin(),
-                             [](uint32_t a, uint32_t b) { return std::max(a, b); });
+      others.push_back(&clocks[waits[i].before]);
+    mine.learn(others);
     for (uint32_t queue : needed)
       need[queue] = none;
     needed.clear();

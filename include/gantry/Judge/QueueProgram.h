@@ -70,7 +70,7 @@ struct Fault {
 
 /// Nothing when all is well. A branch is judged for both ways, a loop for any number of rounds.
 /// Takes O(n log n) for n steps outside of loops, and once more for each loop around a step; a
-/// signal or wait takes time by the number of queues.
+/// signal or wait takes time by the number of queues whose commands it tells of.
 std::optional<Fault> findFault(const QueueProgram &program);
 
 } // namespace gantry::judge

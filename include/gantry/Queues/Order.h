@@ -33,7 +33,8 @@ struct Wait {
 
 /// The waits that keep every conflict in the order of the commands, none of which can be left out;
 /// by `after`, then `before`. Queues are numbered from 0 without gaps. The work is that of an
-/// ordered map of the ranges in use, and of one clock per command with an entry per queue.
+/// ordered map of the ranges in use, and of one clock per command with an entry for each queue that
+/// it has ever waited for, by others or itself.
 std::vector<Wait> orderQueues(const std::vector<Command> &commands);
 
 } // namespace gantry::queues

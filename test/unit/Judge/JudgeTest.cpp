@@ -590,4 +590,26 @@ TEST(Judge, TimeGrowsWithTheNumberOfBranches) {
   EXPECT_LT(many, 40 * few + 0.1);
 }
 
+TEST(Judge, TimeAndMemoryGrowWithTasksNotWithTheirSquare) {
+  // What each of 100 000 queues knows of each would be 80 GB here.
+  constexpr uint32_t tasks = 50'000;
+  QueueProgram program;
+  for (uint32_t t = 0; t < tasks; ++t) {
+    program.buffers.push_back({t, 0, 8, false, true});
+    program.steps.insert(program.steps.end(), {command(2 * t, {writes(t)}), signal(2 * t, t),
+                                               wait(2 * t + 1, t), command(2 * t + 1, {reads(t)})});
+  }
+  EXPECT_FALSE(findFault(program));
+  // The wait of one task is not that of another.
+  std::swap(program.steps[2], program.steps[6]);
+  std::optional<Fault> fault = findFault(program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->step, 2u); // before its signal
+  program.steps[2] = command(0, {});
+  fault = findFault(program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::unordered);
+  EXPECT_EQ(fault->step, 3u);
+}
+
 } // namespace

@@ -143,4 +143,35 @@ TEST(Order, TimeGrowsWithTheNumberOfCommands) {
   EXPECT_LT(many, 40 * few + 0.1); // 10 times as many; the rest is for a busy machine
 }
 
+/// Pairs of queues that never meet those of others, as a job's tasks have them.
+std::vector<Command> manyTasks(uint32_t tasks) {
+  std::vector<Command> commands;
+  for (uint32_t t = 0; t < tasks; ++t)
+    for (uint32_t queue : {2 * t, 2 * t + 1, 2 * t})
+      commands.push_back({queue, {{t, 0, 8, true}}});
+  return commands;
+}
+
+TEST(Order, TimeAndMemoryGrowWithTasksNotWithTheirSquare) {
+  // A clock with an entry for every queue would be 60 GB here.
+  constexpr uint32_t tasks = 50'000;
+  std::vector<Wait> waits = orderQueues(manyTasks(tasks));
+  ASSERT_EQ(waits.size(), 2u * tasks);
+  for (uint32_t i = 0; i < waits.size(); ++i)
+    ASSERT_EQ(waits[i], (Wait{i / 2 * 3 + i % 2, i / 2 * 3 + i % 2 + 1}));
+}
+
+TEST(Order, ACommandMayWaitForManyQueues) {
+  // Each of many queues writes a part of what the last command reads, and none implies another.
+  constexpr uint32_t queues = 20'000;
+  std::vector<Command> commands;
+  for (uint32_t q = 0; q < queues; ++q)
+    commands.push_back(command(q, {writes(8 * q, 8 * q + 8)}));
+  commands.push_back(command(queues, {reads(0, 8 * queues)}));
+  std::vector<Wait> waits = orderQueues(commands);
+  ASSERT_EQ(waits.size(), size_t(queues));
+  for (uint32_t q = 0; q < queues; ++q)
+    ASSERT_EQ(waits[q], (Wait{q, queues}));
+}
+
 } // namespace
