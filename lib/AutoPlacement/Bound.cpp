@@ -9,25 +9,50 @@
 namespace gantry::placement {
 
 namespace {
+struct Choice {
+  uint32_t device = 0;
+  double seconds = 0;
+};
+
+/// Where each task may run. Of many devices, those of a job, a task that may run on any of them is
+/// *anywhere*: its copies are taken to be free, since looking at all pairs of devices would take
+/// longer than the bound is worth.
+class Choices {
+public:
+  explicit Choices(const OrderedGraph &graph) : graph(graph) {
+    for (uint32_t place = 0; place < graph.numTasks(); ++place) {
+      begins.push_back(all.size());
+      if (graph.only[place] != noIndex)
+        all.push_back({graph.only[place], graph.secondsOf(place).front()});
+      else
+        for (uint32_t d = 0; d < graph.numDevices; ++d)
+          if (double seconds = graph.secondsOf(place)[d]; seconds != notAllowed)
+            all.push_back({d, seconds});
+    }
+    begins.push_back(all.size());
+  }
+
+  std::span<const Choice> of(uint32_t place) const {
+    return {all.data() + begins[place], begins[place + 1] - begins[place]};
+  }
+  bool isAnywhere(uint32_t place) const { return of(place).size() > kMostInTables; }
+
+private:
+  const OrderedGraph &graph;
+  std::vector<size_t> begins;
+  std::vector<Choice> all;
+};
+
 /// Earliest end of every task on every device if each operand takes the best way for itself and
 /// nothing ever waits for a queue.
 class PathBound {
 public:
-  explicit PathBound(const OrderedGraph &graph)
-      : graph(graph), devices(graph.numDevices), ends(graph.seconds.size()) {}
+  PathBound(const OrderedGraph &graph, const Choices &choices) : graph(graph), choices(choices) {}
 
   double run() {
     double bound = 0;
     for (uint32_t place = 0; place < graph.numTasks(); ++place)
-      for (uint32_t d = 0; d < devices; ++d) {
-        double start = 0;
-        for (uint32_t value : graph.inputs[place])
-          if (!graph.isConstant[value])
-            start = std::max(start, arrival(value, d));
-        ends[size_t(place) * devices + d] = start + graph.secondsOf(place)[d];
-      }
-    for (uint32_t place = 0; place < graph.numTasks(); ++place)
-      bound = std::max(bound, *std::min_element(endsOf(place), endsOf(place) + devices));
+      bound = std::max(bound, endOf(place));
     for (const AutoEnd &end : graph.ends)
       if (!graph.isConstant[end.value])
         bound = std::max(bound, arrival(end.value, end.device));
@@ -35,27 +60,58 @@ public:
   }
 
 private:
-  const double *endsOf(uint32_t place) const { return ends.data() + size_t(place) * devices; }
+  /// Of a task after those before it; gives the earliest of its ends.
+  double endOf(uint32_t place) {
+    begins.push_back(ends.size());
+    double earliest = notAllowed;
+    if (choices.isAnywhere(place)) {
+      double least = notAllowed;
+      for (const Choice &choice : choices.of(place))
+        least = std::min(least, choice.seconds);
+      ends.push_back(earliest = startOf(place, noIndex) + least);
+      return earliest;
+    }
+    for (const Choice &choice : choices.of(place)) {
+      ends.push_back(startOf(place, choice.device) + choice.seconds);
+      earliest = std::min(earliest, ends.back());
+    }
+    return earliest;
+  }
 
+  double startOf(uint32_t place, uint32_t device) const {
+    double start = 0;
+    for (uint32_t value : graph.inputs[place])
+      if (!graph.isConstant[value])
+        start = std::max(start, arrival(value, device));
+    return start;
+  }
+
+  /// noIndex stands for any device.
   double arrival(uint32_t value, uint32_t device) const {
     uint32_t maker = graph.maker[value];
     if (maker == noIndex)
-      return graph.copySeconds(value, graph.home[value], device);
+      return device == noIndex ? 0 : graph.copySeconds(value, graph.home[value], device);
+    const double *itsEnds = ends.data() + begins[maker];
+    if (choices.isAnywhere(maker))
+      return *itsEnds;
     double best = notAllowed;
-    for (uint32_t d = 0; d < devices; ++d)
-      best = std::min(best, endsOf(maker)[d] + graph.copySeconds(value, d, device));
+    for (const Choice &choice : choices.of(maker))
+      best = std::min(
+          best,
+          *itsEnds++ + (device == noIndex ? 0 : graph.copySeconds(value, choice.device, device)));
     return best;
   }
 
   const OrderedGraph &graph;
-  uint32_t devices;
-  std::vector<double> ends; ///< [place * devices + device]
+  const Choices &choices;
+  std::vector<size_t> begins; ///< by place: in `ends`
+  std::vector<double> ends;   ///< by place and choice; of tasks that are anywhere one
 };
 
 /// Of the linear program "divide every task among the devices so that the busiest is done early",
 /// any weights w of sum 1 give the bound sum over tasks of min over devices of w * seconds. Weights
 /// that make busy devices dear are found by multiplicative updates.
-double workBound(const OrderedGraph &graph) {
+double workBound(const OrderedGraph &graph, const Choices &choices) {
   constexpr int rounds = 40;
   uint32_t devices = graph.numDevices;
   std::vector<double> weights(devices, 1.0 / devices), load(devices);
@@ -64,15 +120,14 @@ double workBound(const OrderedGraph &graph) {
     std::fill(load.begin(), load.end(), 0);
     double sum = 0;
     for (uint32_t place = 0; place < graph.numTasks(); ++place) {
-      std::span<const double> seconds = graph.secondsOf(place);
-      uint32_t best = 0;
+      Choice best;
       double least = notAllowed;
-      for (uint32_t d = 0; d < devices; ++d)
-        if (seconds[d] != notAllowed && seconds[d] * weights[d] < least) {
-          least = seconds[d] * weights[d];
-          best = d;
+      for (const Choice &choice : choices.of(place))
+        if (choice.seconds * weights[choice.device] < least) {
+          least = choice.seconds * weights[choice.device];
+          best = choice;
         }
-      load[best] += seconds[best];
+      load[best.device] += best.seconds;
       sum += least;
     }
     bound = std::max(bound, sum);
@@ -96,9 +151,10 @@ double workBound(const OrderedGraph &graph) {
 /// Weights are found as above: what is large becomes dear.
 class PressureBound {
 public:
-  explicit PressureBound(const OrderedGraph &graph)
-      : graph(graph), devices(graph.numDevices), weights(1 + 2 * devices), sums(1 + 2 * devices),
-        perByte(devices), share(graph.numTasks()), isOnPath(graph.numTasks()) {
+  PressureBound(const OrderedGraph &graph, const Choices &choices)
+      : graph(graph), choices(choices), devices(graph.numDevices), weights(1 + 2 * devices),
+        sums(1 + 2 * devices), perByte(devices), share(graph.numTasks()),
+        isOnPath(graph.numTasks()) {
     for (uint32_t value : graph.constants)
       for (uint32_t reader : graph.readers[value])
         share[reader] += static_cast<double>(graph.bytes[value]) /
@@ -193,29 +249,30 @@ private:
     return cost;
   }
 
-  double own(uint32_t place, uint32_t d) const {
-    const double seconds = graph.secondsOf(place)[d];
-    return seconds == notAllowed ? notAllowed
-                                 : (weights[1 + d] + (isOnPath[place] ? weights[0] : 0)) * seconds +
-                                       weights[1 + devices + d] * perByte[d] * share[place];
+  double own(uint32_t place, const Choice &choice) const {
+    const uint32_t d = choice.device;
+    return (weights[1 + d] + (isOnPath[place] ? weights[0] : 0)) * choice.seconds +
+           weights[1 + devices + d] * perByte[d] * share[place];
   }
 
-  uint32_t cheapest(uint32_t place) const {
-    uint32_t best = 0;
-    for (uint32_t d = 1; d < devices; ++d)
-      if (own(place, d) < own(place, best))
-        best = d;
+  Choice cheapest(uint32_t place) const {
+    Choice best = choices.of(place).front();
+    for (const Choice &choice : choices.of(place))
+      if (own(place, choice) < own(place, best))
+        best = choice;
     return best;
   }
 
-  void charge(uint32_t place, uint32_t d) {
-    sums[1 + d] += graph.secondsOf(place)[d];
-    sums[1 + devices + d] += perByte[d] * share[place];
+  void charge(uint32_t place, const Choice &choice) {
+    sums[1 + choice.device] += choice.seconds;
+    sums[1 + devices + choice.device] += perByte[choice.device] * share[place];
   }
 
   /// Between the task of the path and the one before it; of the first one, from its arguments.
   double wayTo(size_t i, uint32_t from, uint32_t to) const {
     double seconds = 0;
+    if (choices.isAnywhere(path[i]) || (i > 0 && choices.isAnywhere(path[i - 1])))
+      return 0;
     for (uint32_t value : graph.inputs[path[i]])
       if (i > 0 && graph.maker[value] == path[i - 1])
         seconds = std::max(seconds, graph.copySeconds(value, from, to));
@@ -226,58 +283,78 @@ private:
 
   double wayToEnd(uint32_t from) const {
     double seconds = 0;
+    if (choices.isAnywhere(path.back()))
+      return 0;
     for (const AutoEnd &end : graph.ends)
       if (graph.maker[end.value] == path.back())
         seconds = std::max(seconds, graph.copySeconds(end.value, from, end.device));
     return seconds;
   }
 
+  /// Of a task of the path what it may be: of one that is anywhere its cheapest choice, since the
+  /// ways there are free.
+  std::vector<Choice> optionsOf(uint32_t place) const {
+    if (choices.isAnywhere(place))
+      return {cheapest(place)};
+    return {choices.of(place).begin(), choices.of(place).end()};
+  }
+
   void respondOnPath() {
     if (path.empty())
       return;
-    costs.assign(path.size() * devices, notAllowed);
-    from.assign(path.size() * devices, 0);
+    struct Option {
+      Choice choice;
+      double cost = notAllowed;
+      size_t before = 0; ///< number of the best option of the task before
+    };
+    std::vector<std::vector<Option>> options(path.size());
     for (size_t i = 0; i < path.size(); ++i)
-      for (uint32_t to = 0; to < devices; ++to)
-        for (uint32_t d = 0; d < (i ? devices : 1); ++d) {
-          const double cost = (i ? costs[(i - 1) * devices + d] : 0) + own(path[i], to) +
-                              weights[0] * wayTo(i, d, to);
-          if (cost < costs[i * devices + to]) {
-            costs[i * devices + to] = cost;
-            from[i * devices + to] = d;
+      for (const Choice &choice : optionsOf(path[i])) {
+        Option &here = options[i].emplace_back(choice);
+        for (size_t b = 0; b < (i ? options[i - 1].size() : 1); ++b) {
+          const Option *last = i ? &options[i - 1][b] : nullptr;
+          const double cost = (last ? last->cost : 0) + own(path[i], choice) +
+                              weights[0] * wayTo(i, last ? last->choice.device : 0, choice.device);
+          if (cost < here.cost) {
+            here.cost = cost;
+            here.before = b;
           }
         }
-    const double *last = &costs[(path.size() - 1) * devices];
-    auto whole = [&](uint32_t d) { return last[d] + weights[0] * wayToEnd(d); };
-    uint32_t at = 0;
-    for (uint32_t d = 1; d < devices; ++d)
-      if (whole(d) < whole(at))
-        at = d;
-    sums[0] += wayToEnd(at);
+      }
+    auto whole = [&](const Option &last) {
+      return last.cost + weights[0] * wayToEnd(last.choice.device);
+    };
+    size_t at = 0;
+    for (size_t b = 1; b < options.back().size(); ++b)
+      if (whole(options.back()[b]) < whole(options.back()[at]))
+        at = b;
+    sums[0] += wayToEnd(options.back()[at].choice.device);
     for (size_t i = path.size(); i-- > 0;) {
-      const uint32_t before = from[i * devices + at];
-      charge(path[i], at);
-      sums[0] += graph.secondsOf(path[i])[at] + wayTo(i, before, at);
-      at = before;
+      const Option &here = options[i][at];
+      const uint32_t before = i ? options[i - 1][here.before].choice.device : 0;
+      charge(path[i], here.choice);
+      sums[0] += here.choice.seconds + wayTo(i, before, here.choice.device);
+      at = here.before;
     }
   }
 
   const OrderedGraph &graph;
+  const Choices &choices;
   uint32_t devices;
   std::vector<double> weights, sums; ///< of the path, the devices, what is over their limits
   std::vector<double> perByte;       ///< by device: seconds; 0 where there is no limit
   std::vector<double> share;         ///< by place: bytes of constants
   std::vector<uint32_t> path;        ///< places
   std::vector<char> isOnPath;        ///< by place
-  std::vector<double> costs;         ///< [number on the path * devices + device]
-  std::vector<uint32_t> from;        ///< the same: the device before
 };
 } // namespace
 
 double lowerBound(const AutoProblem &problem) {
   Edges edges(problem);
   OrderedGraph graph(problem, anyOrder(problem, edges));
-  return std::max({PathBound(graph).run(), workBound(graph), PressureBound(graph).run()});
+  Choices choices(graph);
+  return std::max({PathBound(graph, choices).run(), workBound(graph, choices),
+                   PressureBound(graph, choices).run()});
 }
 
 } // namespace gantry::placement

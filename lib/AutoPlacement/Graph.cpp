@@ -68,6 +68,8 @@ uint64_t ownKey(const AutoProblem &problem, const AutoTask &task) {
   uint64_t key = scramble(task.key);
   for (double seconds : task.seconds)
     key = combine(key, std::bit_cast<uint64_t>(seconds));
+  if (task.only != noIndex)
+    key = combine(key, task.only);
   for (uint32_t value : task.outputs)
     key = combine(key, problem.values[value].bytes);
   return key;
@@ -164,7 +166,7 @@ static std::vector<double> ranks(const AutoProblem &problem, const Edges &edges,
         after = std::max(after, rank[reader] + copySeconds(value, order[i], reader));
     rank[order[i]] =
         after + (devices.empty() ? *std::min_element(task.seconds.begin(), task.seconds.end())
-                                 : task.seconds[devices[order[i]]]);
+                                 : task.secondsOn(devices[order[i]]));
   }
   return rank;
 }
@@ -277,6 +279,8 @@ OrderedGraph::OrderedGraph(const AutoProblem &problem, std::vector<uint32_t> ord
   std::vector<std::pair<uint32_t, uint32_t>> reads; // value, place
   for (uint32_t place = 0; place < taskAt.size(); ++place) {
     const AutoTask &task = problem.tasks[taskAt[place]];
+    firstSecond.push_back(seconds.size());
+    only.push_back(task.only);
     seconds.insert(seconds.end(), task.seconds.begin(), task.seconds.end());
     inputs.startNext();
     for (uint32_t value : task.inputs) {

@@ -76,8 +76,15 @@ struct OrderedGraph {
   double turningOf(uint32_t value, uint32_t device) const {
     return turning.empty() ? 0 : turning[size_t(value) * numDevices + device];
   }
+  double secondsOn(uint32_t place, uint32_t device) const {
+    const double *own = seconds.data() + firstSecond[place];
+    if (only[place] == noIndex)
+      return own[device];
+    return device == only[place] ? *own : notAllowed;
+  }
+  /// By device, or of a task with an only device that number alone.
   std::span<const double> secondsOf(uint32_t place) const {
-    return {seconds.data() + size_t(place) * numDevices, numDevices};
+    return {seconds.data() + firstSecond[place], only[place] == noIndex ? numDevices : 1};
   }
   /// Of a copy that goes alone, on a queue that is free.
   double copySeconds(uint32_t value, uint32_t from, uint32_t to) const {
@@ -87,7 +94,7 @@ struct OrderedGraph {
     return link.latency + static_cast<double>(bytes[value]) * link.secondsPerByte;
   }
   bool isAllowed(uint32_t place, uint32_t device) const {
-    return secondsOf(place)[device] != notAllowed;
+    return secondsOn(place, device) != notAllowed;
   }
 
   /// The placement in terms of this graph, whose order takes the place of its own.
@@ -97,7 +104,9 @@ struct OrderedGraph {
   const AutoProblem &problem;
   uint32_t numDevices;
   std::vector<uint32_t> taskAt;      ///< place → task
-  std::vector<double> seconds;       ///< [place * devices + device]
+  std::vector<size_t> firstSecond;   ///< by place: in `seconds`
+  std::vector<uint32_t> only;        ///< by place: the device that it has to run on, or noIndex
+  std::vector<double> seconds;       ///< by place, then device
   Lists inputs, outputs;             ///< by place: values
   std::vector<uint64_t> bytes;       ///< by value, rounded up to what an allocation takes
   std::vector<uint64_t> copiedBytes; ///< by value, as budgets count them

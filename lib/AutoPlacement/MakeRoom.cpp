@@ -174,7 +174,7 @@ double RoomMaker::secondsMore(const Cluster &cluster, const Assignment &decision
   for (uint32_t atom : cluster)
     for (uint32_t place : graph.atoms[atom]) {
       uint32_t from = decision.devices[place];
-      sum += graph.secondsOf(place)[to] - graph.secondsOf(place)[from];
+      sum += graph.secondsOn(place, to) - graph.secondsOn(place, from);
       for (uint32_t value : graph.inputs[place]) {
         uint32_t maker = graph.maker[value];
         if (graph.isConstant[value] || (maker != noIndex && isInside(maker)))

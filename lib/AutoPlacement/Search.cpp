@@ -481,8 +481,12 @@ std::optional<AutoProblem> withFirstDevices(const AutoProblem &problem, uint32_t
   for (uint32_t from = 0; from < count; ++from)
     for (uint32_t to = 0; to < count; ++to)
       smaller.links.push_back(problem.link(from, to));
-  for (AutoTask &task : smaller.tasks)
-    task.seconds.resize(count);
+  for (AutoTask &task : smaller.tasks) {
+    if (isGone(task.only))
+      return std::nullopt;
+    if (task.only == noIndex)
+      task.seconds.resize(count);
+  }
   for (AutoValue &value : smaller.values)
     if (!value.turning.empty())
       value.turning.resize(count);

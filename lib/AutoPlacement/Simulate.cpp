@@ -54,7 +54,7 @@ double Simulator::leastSeconds() {
         most = std::max(most, graph.copySeconds(value, device, end));
     }
     rest[place] = most;
-    restFrom[place] = restOf[device] = most + graph.secondsOf(place)[device];
+    restFrom[place] = restOf[device] = most + graph.secondsOn(place, device);
   }
   return *std::max_element(restOf.begin(), restOf.end());
 }
@@ -290,7 +290,7 @@ void Simulator::sendStreams(uint32_t device, uint32_t numDone, double time, uint
 /// Starts the device's next task; gives its end.
 double Simulator::startTask(uint32_t device) {
   uint32_t place = tasksOn[device][nextOn[device]++];
-  double start = offers[device], end = start + graph.secondsOf(place)[device];
+  double start = offers[device], end = start + graph.secondsOn(place, device);
   if (!graph.turning.empty())
     end += turningBefore(place);
   ++started;

@@ -12,7 +12,7 @@ namespace {
 double atomSeconds(const OrderedGraph &graph, uint32_t atom, uint32_t device) {
   double sum = 0;
   for (uint32_t place : graph.atoms[atom])
-    sum += graph.secondsOf(place)[device];
+    sum += graph.secondsOn(place, device);
   return sum;
 }
 
@@ -179,7 +179,7 @@ private:
   std::vector<double> secondsUpTo(uint32_t device) const {
     std::vector<double> sums(numTasks + 1);
     for (uint32_t i = 0; i < numTasks; ++i) {
-      double seconds = graph.secondsOf(i)[device];
+      double seconds = graph.secondsOn(i, device);
       sums[i + 1] = sums[i] + (seconds == notAllowed ? 0 : seconds);
     }
     return sums;
@@ -247,7 +247,7 @@ std::vector<std::vector<uint32_t>> deviceSequences(const OrderedGraph &graph) {
   std::vector<double> total(all.size());
   for (uint32_t d : all)
     for (uint32_t place = 0; place < graph.numTasks(); ++place)
-      total[d] += std::min(graph.secondsOf(place)[d], 1e30);
+      total[d] += std::min(graph.secondsOn(place, d), 1e30);
   std::stable_sort(all.begin(), all.end(),
                    [&](uint32_t a, uint32_t b) { return total[a] < total[b]; });
   std::vector<std::vector<uint32_t>> sequences{all};
@@ -288,7 +288,7 @@ std::vector<double> restAfter(const OrderedGraph &graph) {
         for (uint32_t reader : graph.readers[value]) {
           double least = notAllowed;
           for (uint32_t to = 0; to < devices; ++to)
-            least = std::min(least, graph.copySeconds(value, d, to) + graph.secondsOf(reader)[to] +
+            least = std::min(least, graph.copySeconds(value, d, to) + graph.secondsOn(reader, to) +
                                         rest[size_t(reader) * devices + to]);
           most = std::max(most, least);
         }
@@ -401,7 +401,7 @@ private:
       double time = deviceFree[d];
       for (uint32_t value : graph.inputs[place])
         time = std::max(time, arrival(value, d));
-      time += graph.secondsOf(place)[d];
+      time += graph.secondsOn(place, d);
       if (!rest.empty())
         time += rest[size_t(place) * numDevices + d];
       uint64_t needed = used[d] + bytesMore(place, d);
@@ -429,7 +429,7 @@ private:
       if (!isAtHome(value, device))
         keep(value, device);
     }
-    deviceFree[device] = start + graph.secondsOf(place)[device];
+    deviceFree[device] = start + graph.secondsOn(place, device);
     devices.push_back(device);
     for (uint32_t value : graph.outputs[place]) {
       readyAt(value, device) = deviceFree[device];

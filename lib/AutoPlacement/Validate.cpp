@@ -21,9 +21,12 @@ static Status wrong(const std::string &what) {
 
 static Status checkTask(const AutoProblem &problem, size_t t) {
   const AutoTask &task = problem.tasks[t];
-  if (task.seconds.size() != problem.numDevices())
+  if (task.only != noIndex && task.only >= problem.numDevices())
+    return wrong(taskName(t) + " has to run on a device that is not there");
+  if (const size_t times = task.only == noIndex ? problem.numDevices() : 1;
+      task.seconds.size() != times)
     return wrong(taskName(t) + " has times for " + std::to_string(task.seconds.size()) + " of " +
-                 std::to_string(problem.numDevices()) + " devices");
+                 std::to_string(times) + " devices");
   if (std::any_of(task.seconds.begin(), task.seconds.end(), [](double s) { return !(s >= 0); }))
     return wrong(taskName(t) + " has a negative time");
   if (std::all_of(task.seconds.begin(), task.seconds.end(),
@@ -69,7 +72,7 @@ static Status checkGroups(const AutoProblem &problem) {
     if (task.group != noIndex) {
       std::vector<double> &sum = sums.try_emplace(task.group, problem.numDevices()).first->second;
       for (size_t d = 0; d < sum.size(); ++d)
-        sum[d] += task.seconds[d];
+        sum[d] += task.secondsOn(static_cast<uint32_t>(d));
     }
   for (const auto &[group, sum] : sums)
     if (std::all_of(sum.begin(), sum.end(), [](double s) { return s == notAllowed; }))
@@ -109,7 +112,7 @@ Status checkProblem(const AutoProblem &problem) {
   size_t n = problem.numDevices();
   if (n == 0)
     return wrong("there is no device");
-  if (problem.links.size() != n * n)
+  if (!(problem.links.empty() && problem.linkOf) && problem.links.size() != n * n)
     return wrong(std::to_string(problem.links.size()) + " links for " + std::to_string(n) +
                  " devices");
   for (const AutoLink &link : problem.links)
@@ -128,19 +131,20 @@ Status checkProblem(const AutoProblem &problem) {
 //===----------------------------------------------------------------------===//
 
 void AutoProblem::setLinks(const Topology &topology, const CostModel &costs) {
-  uint32_t n = costs.numDevices();
-  links.clear();
+  const uint32_t n = costs.numDevices();
   numQueues = 3 * n;
-  auto isHost = [&](uint32_t d) { return *topology.logical[d].name.type == DeviceType::CPU; };
-  for (uint32_t from = 0; from < n; ++from)
-    for (uint32_t to = 0; to < n; ++to) {
-      // Two sizes give the line: a copy of nothing costs nothing, so not 0.
-      constexpr uint64_t small = 1, large = uint64_t(1) << 30;
-      double least = costs.copySeconds(from, to, small);
-      double slope = (costs.copySeconds(from, to, large) - least) / double(large - small);
-      uint32_t queue = isHost(from) ? 3 * to : isHost(to) ? 3 * from + 1 : 3 * to + 2;
-      links.push_back({std::max(0.0, least - slope * small), slope, queue});
-    }
+  std::vector<char> isHost(n);
+  for (uint32_t d = 0; d < n; ++d)
+    isHost[d] = *topology.logical[d].name.type == DeviceType::CPU;
+  linkOf = [isHost, costs](uint32_t from, uint32_t to) {
+    // Two sizes give the line: a copy of nothing costs nothing, so not 0.
+    constexpr uint64_t small = 1, large = uint64_t(1) << 30;
+    double least = costs.copySeconds(from, to, small);
+    double slope = (costs.copySeconds(from, to, large) - least) / double(large - small);
+    uint32_t queue = isHost[from] ? 3 * to : isHost[to] ? 3 * from + 1 : 3 * to + 2;
+    return AutoLink{std::max(0.0, least - slope * small), slope, queue};
+  };
+  fillTable(n);
 }
 
 void AutoProblem::setBudget(const Topology &topology, const CopyBudget &budget) {
@@ -150,11 +154,23 @@ void AutoProblem::setBudget(const Topology &topology, const CopyBudget &budget) 
     if (budget.bytes[d])
       budgets.push_back(*budget.bytes[d]);
   }
-  for (uint32_t from = 0; from < numDevices(); ++from)
-    for (uint32_t to = 0; to < numDevices(); ++to)
-      if (from != to)
-        links[from * numDevices() + to].budget = numbers[static_cast<size_t>(
-            copyDirection(topology.logical[from].name, topology.logical[to].name))];
+  std::vector<DeviceName> names;
+  for (const LogicalDevice &device : topology.logical)
+    names.push_back(device.name);
+  linkOf = [without = linkOf, names, numbers](uint32_t from, uint32_t to) {
+    AutoLink link = without(from, to);
+    if (from != to)
+      link.budget = numbers[static_cast<size_t>(copyDirection(names[from], names[to]))];
+    return link;
+  };
+  fillTable(numDevices());
+}
+
+void AutoProblem::fillTable(uint32_t devices) {
+  links.clear();
+  for (uint32_t from = 0; devices <= kMostInTables && from < devices; ++from)
+    for (uint32_t to = 0; to < devices; ++to)
+      links.push_back(linkOf(from, to));
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,10 +248,10 @@ private:
     for (uint32_t t = 0; t < problem.tasks.size(); ++t) {
       const AutoTask &task = problem.tasks[t];
       uint32_t device = deviceOf(t);
-      if (device >= problem.numDevices() || task.seconds[device] == notAllowed)
+      if (device >= problem.numDevices() || task.secondsOn(device) == notAllowed)
         return fail(taskName(t) + " is on device " + std::to_string(device) +
                     ", where it may not run");
-      if (!isSame(schedule.end[t], schedule.start[t] + task.seconds[device] + turningAt(t)))
+      if (!isSame(schedule.end[t], schedule.start[t] + task.secondsOn(device) + turningAt(t)))
         return fail(taskName(t) + " takes another time than it should");
       if (schedule.start[t] < 0)
         return fail(taskName(t) + " starts before the step");

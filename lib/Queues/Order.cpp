@@ -105,6 +105,8 @@ public:
 
   /// Takes over what the others know.
   void learn(const std::vector<const Clock *> &others) {
+    if (others.empty())
+      return;
     auto isBefore = [](const Entry &a, const Entry &b) {
       return a.queue != b.queue ? a.queue < b.queue : a.done > b.done;
     };

@@ -23,18 +23,20 @@ using placement::notAllowed;
 
 MachineModel::MachineModel(ModuleOp module)
     : topology(getTopology(module)), costs(CostModel::of(topology)) {
-  for (uint32_t d = numDevices(); d-- > 0;)
+  for (uint32_t d = numDevices(); d-- > 0;) {
     if (nameOf(d).type == DeviceType::CPU)
       host = d;
+    numbers[nameOf(d)] = d;
+  }
+  for (uint32_t d = 0; d < numDevices(); ++d)
+    all.push_back(d);
 }
 
 std::optional<uint32_t> MachineModel::find(DeviceAttr name) const {
   if (!name)
     return std::nullopt;
-  for (uint32_t d = 0; d < numDevices(); ++d)
-    if (nameOf(d) == name.getName())
-      return d;
-  return std::nullopt;
+  auto found = numbers.find(name.getName());
+  return found == numbers.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool gantry::hasKernelOn(const MachineModel &machine, Operation *op, uint32_t device) {
@@ -85,9 +87,9 @@ static uint64_t keyOf(uint64_t key, Operation *op) {
 namespace {
 class GraphBuilder {
 public:
-  GraphBuilder(const MachineModel &machine, PlacementGraph &graph, func::FuncOp func, MayRun mayRun,
-               const Probe *probe)
-      : machine(machine), graph(graph), func(func), mayRun(mayRun), probe(probe) {}
+  GraphBuilder(const MachineModel &machine, PlacementGraph &graph, func::FuncOp func,
+               DevicesOf devicesOf, const Probe *probe)
+      : machine(machine), graph(graph), func(func), devicesOf(devicesOf), probe(probe) {}
 
   void build(func::FuncOp homes, bool fuse) {
     graph.problem.setLinks(machine.topology, machine.costs);
@@ -110,6 +112,19 @@ public:
   }
 
 private:
+  bool mayRun(Operation *op, uint32_t device) const {
+    return llvm::is_contained(devicesOf(op), device);
+  }
+
+  /// Whether one of the targets of the devices that it may run on says so; each is asked once.
+  bool anyTarget(Operation *op, function_ref<bool(const Target &)> says) const {
+    llvm::SmallPtrSet<const Target *, 4> asked;
+    return llvm::any_of(devicesOf(op), [&](uint32_t d) {
+      const Target &target = machine.targetOf(d);
+      return asked.insert(&target).second && says(target);
+    });
+  }
+
   uint32_t homeOf(DeviceAttr name) const { return machine.find(name).value_or(machine.host); }
 
   uint32_t add(AutoValue value) {
@@ -123,24 +138,15 @@ private:
       if (!fuse || isEverywhere(op) || isMadeAtLoad(op) || isMadeAtLoad(group.front()))
         return false;
       // Where targets differ, the fewest kernels: what is predicted stays a bound of what will be.
-      bool joins = false;
-      for (uint32_t d = 0; d < machine.numDevices(); ++d) {
-        if (mayRun(op, d) != mayRun(group.front(), d))
-          return false;
-        joins |= mayRun(op, d) && machine.targetOf(d).mayJoin(op, group, TargetAttr());
-      }
-      return joins;
+      return devicesOf(op) == devicesOf(group.front()) && anyTarget(op, [&](const Target &target) {
+               return target.mayJoin(op, group, TargetAttr());
+             });
     };
     auto mayMerge = [&](ArrayRef<Operation *> a, ArrayRef<Operation *> b) {
       if (!fuse || isMadeAtLoad(a.front()) || isMadeAtLoad(b.front()))
         return false;
-      bool merges = false;
-      for (uint32_t d = 0; d < machine.numDevices(); ++d) {
-        if (mayRun(a.front(), d) != mayRun(b.front(), d))
-          return false;
-        merges |= mayRun(a.front(), d) && machine.targetOf(d).mayMerge(a, b);
-      }
-      return merges;
+      return devicesOf(a.front()) == devicesOf(b.front()) &&
+             anyTarget(a.front(), [&](const Target &target) { return target.mayMerge(a, b); });
     };
     DenseMap<Operation *, KernelGroup> groupAt; // by place
     llvm::DenseSet<Operation *> grouped;
@@ -201,11 +207,21 @@ private:
     task.key = 0xcbf29ce484222325;
     for (Operation *op : ops)
       task.key = keyOf(task.key, op);
-    for (uint32_t d = 0; d < machine.numDevices(); ++d)
-      task.seconds.push_back(secondsOn(group, outside, d));
+    setSeconds(task, group, outside);
     task.group = groupOf(group);
     graph.tasks.emplace_back(group.ops.begin(), group.ops.end());
     graph.problem.tasks.push_back(std::move(task));
+  }
+
+  /// Of many devices an op that may run on one of them alone has no times of the others.
+  void setSeconds(AutoTask &task, const KernelGroup &group, uint64_t outside) {
+    if (machine.numDevices() > placement::kMostInTables)
+      if (auto copy = dyn_cast<CopyOp>(group.roots.back()); copy && machine.find(copy.getDevice()))
+        task.only = *machine.find(copy.getDevice());
+      else if (ArrayRef<uint32_t> list = devicesOf(group.roots.back()); !copy && list.size() == 1)
+        task.only = list.front();
+    for (uint32_t d : task.only == noIndex ? ArrayRef(machine.all) : machine.listOf(task.only))
+      task.seconds.push_back(secondsOn(group, outside, d));
   }
 
   /// What became of the op on devices like that one; null where nobody knows.
@@ -217,6 +233,8 @@ private:
 
   /// Seconds to bring what the op makes into another layout, where devices have one of their own.
   std::vector<double> turningOf(Operation *op, uint64_t bytes) const {
+    if (!probe)
+      return {};
     std::vector<double> seconds(machine.numDevices());
     for (uint32_t d = 0; d < machine.numDevices(); ++d)
       if (const PlannedOp *planned = plannedOf(op, d); planned && planned->isTurned)
@@ -227,7 +245,7 @@ private:
   }
 
   bool isMadeAtLoad(Operation *op) const {
-    for (uint32_t d = 0; d < machine.numDevices(); ++d)
+    for (uint32_t d = 0; probe && d < machine.numDevices(); ++d)
       if (const PlannedOp *planned = plannedOf(op, d); planned && planned->isAtLoad)
         return true;
     return false;
@@ -235,10 +253,8 @@ private:
 
   /// The last one: GPUs come behind CPUs, and have less memory.
   uint32_t likeliestDevice(const KernelGroup &group) const {
-    uint32_t device = machine.numDevices() - 1;
-    while (device > 0 && !mayRun(group.roots.back(), device))
-      --device;
-    return device;
+    ArrayRef<uint32_t> devices = devicesOf(group.roots.back());
+    return devices.empty() ? 0 : devices.back();
   }
 
   /// Whether the value is made by the ops, or in regions of theirs.
@@ -332,9 +348,8 @@ private:
     auto cost = dyn_cast<CostOpInterface>(op);
     if (!cost || isEverywhere(op) || kindOf(op) == FusionKind::View)
       return 0;
-    for (uint32_t d = 0; d < machine.numDevices() && !mayRun(op, device); ++d)
-      if (mayRun(op, d))
-        device = d;
+    if (ArrayRef<uint32_t> devices = devicesOf(op); !devices.empty() && !mayRun(op, device))
+      device = devices.front();
     return machine.costs.seconds(device, {cost.getFlops(), cost.getBytes(), ElementType::f32});
   }
 
@@ -395,7 +410,7 @@ private:
   const MachineModel &machine;
   PlacementGraph &graph;
   func::FuncOp func;
-  MayRun mayRun;
+  DevicesOf devicesOf;
   const Probe *probe;
   DenseMap<Value, uint32_t> values;
   std::vector<uint64_t> bound; ///< by device: inputs and outputs, which its limit has to hold too
@@ -405,8 +420,8 @@ private:
 } // namespace
 
 PlacementGraph::PlacementGraph(const MachineModel &machine, func::FuncOp func, func::FuncOp homes,
-                               MayRun mayRun, bool fuse, const Probe *probe) {
-  GraphBuilder(machine, *this, func, mayRun, probe).build(homes, fuse);
+                               DevicesOf devicesOf, bool fuse, const Probe *probe) {
+  GraphBuilder(machine, *this, func, devicesOf, probe).build(homes, fuse);
 }
 
 void PlacementGraph::learn(const PlannedTimes &times, StringRef function,
@@ -425,7 +440,7 @@ void PlacementGraph::learn(const PlannedTimes &times, StringRef function,
   for (auto [t, device] : llvm::enumerate(placement.devices)) {
     AutoTask &task = problem.tasks[t];
     if (std::optional<double> seconds = times.secondsOf(function, tasks[t], device))
-      task.seconds[device] = *seconds;
+      task.seconds[task.only == noIndex ? device : 0] = *seconds;
     for (uint32_t value : task.inputs)
       if (sources[value] != device) {
         forgetTurning(value, device);

@@ -8,11 +8,27 @@
 #include "gantry/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Allocator.h"
+
+#include <map>
 
 namespace gantry {
 
-/// Whether an op may run on a device, by number.
-using MayRun = llvm::function_ref<bool(mlir::Operation *op, uint32_t device)>;
+/// The devices that an op may run on, by number, ascending; what it gives stays there.
+using DevicesOf = llvm::function_ref<llvm::ArrayRef<uint32_t>(mlir::Operation *op)>;
+
+/// Lists of devices that stay where they are.
+class DeviceLists {
+public:
+  llvm::ArrayRef<uint32_t> keep(llvm::ArrayRef<uint32_t> list) {
+    llvm::MutableArrayRef<uint32_t> kept(allocator.Allocate<uint32_t>(list.size()), list.size());
+    llvm::copy(list, kept.begin());
+    return kept;
+  }
+
+private:
+  llvm::BumpPtrAllocator allocator;
+};
 
 /// The topology of a module with what is asked of it again and again.
 struct MachineModel {
@@ -28,6 +44,13 @@ struct MachineModel {
   Topology topology;
   CostModel costs;
   uint32_t host = 0; ///< where arguments and results are that do not say otherwise (spec P16)
+  std::vector<uint32_t> all; ///< devices
+  llvm::ArrayRef<uint32_t> listOf(uint32_t device) const {
+    return llvm::ArrayRef(all).slice(device, 1);
+  }
+
+private:
+  std::map<DeviceName, uint32_t> numbers;
 };
 
 /// Whether the kernel table has the op for that device.
@@ -42,7 +65,7 @@ struct PlacementGraph {
   /// Where plans were probed, tasks take what their kernels take there, and what is made at load is
   /// a constant; else ops take what they take alone.
   PlacementGraph(const MachineModel &machine, mlir::func::FuncOp func, mlir::func::FuncOp homes,
-                 MayRun mayRun, bool fuse, const Probe *probe = nullptr);
+                 DevicesOf devicesOf, bool fuse, const Probe *probe = nullptr);
 
   /// Takes over what tasks take in the plan of the placement, where that has them.
   void learn(const PlannedTimes &times, llvm::StringRef function,

@@ -45,6 +45,16 @@ static auto publicFunctions(ModuleOp module) {
   });
 }
 
+/// Of what is asked for by its full name, without looking at the others.
+static std::optional<uint32_t> onlyByRequest(const MachineModel &machine, Operation *op) {
+  auto request = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
+  auto soft = op->getAttrOfType<SoftModeAttr>(kSoftAttr);
+  if (!request || (soft && soft.getValue() != SoftMode::Strict))
+    return std::nullopt;
+  std::optional<uint32_t> device = machine.find(request);
+  return device && hasKernelOn(machine, op, *device) ? device : std::nullopt;
+}
+
 /// Devices that the op's own request leaves, of those with a kernel. Requests that may soften leave
 /// all.
 static llvm::BitVector allowedByRequest(const MachineModel &machine, Operation *op) {
@@ -61,14 +71,19 @@ static llvm::BitVector allowedByRequest(const MachineModel &machine, Operation *
 void gantry::predictBounds(ModuleOp module, bool fuse, Predictions &predictions) {
   MachineModel machine(module);
   for (func::FuncOp func : publicFunctions(module)) {
-    DenseMap<Operation *, llvm::BitVector> known;
-    auto mayRun = [&](Operation *op, uint32_t device) {
+    DeviceLists lists;
+    DenseMap<Operation *, ArrayRef<uint32_t>> known;
+    auto devicesOf = [&](Operation *op) {
       auto [entry, isNew] = known.try_emplace(op);
-      if (isNew)
-        entry->second = allowedByRequest(machine, op);
-      return entry->second.test(device);
+      if (isNew) {
+        std::optional<uint32_t> only = onlyByRequest(machine, op);
+        entry->second = only
+                            ? machine.listOf(*only)
+                            : lists.keep(llvm::to_vector(allowedByRequest(machine, op).set_bits()));
+      }
+      return entry->second;
     };
-    PlacementGraph graph(machine, func, func, mayRun, fuse);
+    PlacementGraph graph(machine, func, func, devicesOf, fuse);
     predictions[func.getSymName().str()].lowerBoundSeconds = placement::lowerBound(graph.problem);
   }
 }
@@ -78,15 +93,20 @@ void gantry::predictSeconds(ModuleOp module, bool fuse, Predictions &predictions
   Homes homes(module);
   for (func::FuncOp func : publicFunctions(module)) {
     DenseMap<Operation *, std::optional<uint32_t>> known;
-    auto mayRun = [&](Operation *op, uint32_t device) {
+    auto devicesOf = [&](Operation *op) {
       auto [entry, isNew] = known.try_emplace(op);
       if (isNew)
         entry->second = machine.find(homes.deviceOf(op));
-      return !entry->second || *entry->second == device;
+      return entry->second ? machine.listOf(*entry->second) : ArrayRef(machine.all);
     };
-    PlacementGraph graph(machine, func, func, mayRun, fuse);
+    PlacementGraph graph(machine, func, func, devicesOf, fuse);
     AutoPlacement placed;
     for (const placement::AutoTask &task : graph.problem.tasks) {
+      if (task.only != placement::noIndex && task.seconds.front() != notAllowed) {
+        placed.devices.push_back(task.only);
+        placed.order.push_back(static_cast<uint32_t>(placed.order.size()));
+        continue;
+      }
       auto first = llvm::find_if(task.seconds, [](double s) { return s != notAllowed; });
       if (first == task.seconds.end())
         return; // ops of one group on several devices: Place has not been here
@@ -219,14 +239,17 @@ class Choices {
 public:
   /// `isBarred` tells where an op in a loop keeps the loop from being.
   Choices(const MachineModel &machine,
-          llvm::function_ref<std::optional<uint32_t>(Operation *)> fixedAt, MayRun isBarred)
+          llvm::function_ref<std::optional<uint32_t>(Operation *)> fixedAt,
+          llvm::function_ref<bool(Operation *, uint32_t)> isBarred)
       : machine(machine), fixedAt(fixedAt), isBarred(isBarred) {}
 
-  bool mayRun(Operation *op, uint32_t device) {
+  ArrayRef<uint32_t> devicesOf(Operation *op) {
     auto [entry, isNew] = known.try_emplace(op);
-    if (isNew)
-      entry->second = op->getNumRegions() ? ofRegions(op) : ofOne(op);
-    return entry->second.test(device);
+    if (isNew) {
+      llvm::BitVector devices = op->getNumRegions() ? ofRegions(op) : ofOne(op);
+      entry->second = lists.keep(llvm::to_vector(devices.set_bits()));
+    }
+    return entry->second;
   }
 
 private:
@@ -271,8 +294,9 @@ private:
 
   const MachineModel &machine;
   llvm::function_ref<std::optional<uint32_t>(Operation *)> fixedAt;
-  MayRun isBarred;
-  DenseMap<Operation *, llvm::BitVector> known;
+  llvm::function_ref<bool(Operation *, uint32_t)> isBarred;
+  DeviceLists lists;
+  DenseMap<Operation *, ArrayRef<uint32_t>> known;
 };
 
 std::string inWords(double seconds) {
@@ -560,9 +584,9 @@ AutoPlacement PlacementSearch::asPlaced(const MachineModel &machine, const Place
           entry = inside;
       });
     uint32_t device = entry ? entry->device : machine.host;
-    if (task.seconds[device] == notAllowed)
-      device = llvm::find_if(task.seconds, [](double s) { return s != notAllowed; }) -
-               task.seconds.begin();
+    if (task.secondsOn(device) == notAllowed)
+      device = *llvm::find_if(
+          machine.all, [&, &task = task](uint32_t d) { return task.secondsOn(d) != notAllowed; });
     placed.devices.push_back(device);
     placed.order.push_back(static_cast<uint32_t>(placed.order.size()));
   }
@@ -582,7 +606,7 @@ void PlacementSearch::addProblem(const MachineModel &machine, func::FuncOp func,
   Choices choices(machine, fixedAt, isBarred);
   auto graph = std::make_unique<PlacementGraph>(
       machine, func, fixed.placed.get().lookupSymbol<func::FuncOp>(func.getSymName()),
-      [&](Operation *op, uint32_t d) { return choices.mayRun(op, d); }, options.fuse.groups,
+      [&](Operation *op) { return choices.devicesOf(op); }, options.fuse.groups,
       probe ? &*probe : nullptr);
   graph->problem.setBudget(machine.topology, budgetOf(func, options));
   AutoPlacement baseline = asPlaced(machine, *graph, func, fixed.ops);

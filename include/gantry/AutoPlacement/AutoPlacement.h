@@ -14,6 +14,7 @@
 #include "gantry/Support/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -23,6 +24,10 @@
 namespace gantry::placement {
 
 inline constexpr uint32_t noIndex = UINT32_MAX;
+
+/// Of more devices than this there are no tables by task and device, or by pairs of devices: those
+/// of jobs, whose ops nearly all say which task they are of.
+inline constexpr uint32_t kMostInTables = 128;
 
 /// Seconds of a task on a device that it may not run on.
 inline constexpr double notAllowed = std::numeric_limits<double>::infinity();
@@ -52,9 +57,17 @@ struct AutoValue {
 struct AutoTask {
   std::vector<uint32_t> inputs;  ///< values, none twice
   std::vector<uint32_t> outputs; ///< values that this task makes
-  std::vector<double> seconds;   ///< by device; notAllowed where it must not run
-  uint32_t group = noIndex;      ///< tasks of one group go to one device
-  uint64_t key = 0;              ///< what the task is (op, attributes), but never its name
+  /// By device; notAllowed where it must not run. Of a task with an `only` device one number.
+  std::vector<double> seconds;
+  uint32_t group = noIndex; ///< tasks of one group go to one device
+  uint64_t key = 0;         ///< what the task is (op, attributes), but never its name
+  uint32_t only = noIndex;  ///< the device that it has to run on; noIndex: see `seconds`
+
+  double secondsOn(uint32_t device) const {
+    if (only == noIndex)
+      return seconds[device];
+    return device == only ? seconds.front() : notAllowed;
+  }
 };
 
 /// A value that must be on a device at the end. Where it is made there, it is made in the caller's
@@ -73,8 +86,10 @@ struct AutoLink {
 };
 
 struct AutoProblem {
-  std::vector<uint64_t> limits;  ///< bytes by device; 0: none
-  std::vector<AutoLink> links;   ///< [from * devices + to]
+  std::vector<uint64_t> limits; ///< bytes by device; 0: none
+  std::vector<AutoLink> links;  ///< [from * devices + to]; empty: as `linkOf` says
+  /// Of devices of which a table of all pairs would be large.
+  std::function<AutoLink(uint32_t from, uint32_t to)> linkOf = {};
   uint32_t numQueues = 0;        ///< of copies
   std::vector<uint64_t> budgets; ///< bytes that the copies of a step may have together
   std::vector<AutoValue> values;
@@ -85,8 +100,8 @@ struct AutoProblem {
   std::vector<uint32_t> leastSpare = {};
 
   uint32_t numDevices() const { return static_cast<uint32_t>(limits.size()); }
-  const AutoLink &link(uint32_t from, uint32_t to) const {
-    return links[from * limits.size() + to];
+  AutoLink link(uint32_t from, uint32_t to) const {
+    return links.empty() ? linkOf(from, to) : links[from * limits.size() + to];
   }
 
   /// Takes links and copy queues from the cost model: per device one queue in from CPUs, one out to
@@ -95,6 +110,9 @@ struct AutoProblem {
 
   /// Holds the copies of a step to a budget (spec X4), after setLinks.
   void setBudget(const Topology &topology, const CopyBudget &budget);
+
+private:
+  void fillTable(uint32_t devices);
 };
 
 /// Whether the problem makes sense: indices in range, one maker a value, no cycle, a device allowed

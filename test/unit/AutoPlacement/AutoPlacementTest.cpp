@@ -87,6 +87,57 @@ TEST(Auto, p11_PinnedTasksAndGroupsAreObeyed) {
   EXPECT_EQ(found.placement.devices[5], 1u);
 }
 
+/// A job: of each device a chain of three tasks that have to run there, 1, 2 and 3 seconds, then
+/// one of a second that reads all chains and may run anywhere. Copies take a second.
+AutoProblem job(uint32_t count) {
+  AutoProblem problem;
+  problem.limits.assign(count, 0);
+  problem.numQueues = 3 * count;
+  problem.linkOf = [](uint32_t, uint32_t to) { return AutoLink{1, 0, 3 * to}; };
+  std::vector<uint32_t> ends;
+  for (uint32_t device = 0; device < count; ++device) {
+    uint32_t value = addArgument(problem, 64, device);
+    for (double seconds : {1, 2, 3}) {
+      value = addTask(problem, {value}, {seconds}, 64);
+      problem.tasks.back().only = device;
+    }
+    ends.push_back(value);
+  }
+  problem.ends.push_back({addTask(problem, ends, std::vector<double>(count, 1), 64), 0});
+  return problem;
+}
+
+TEST(Auto, p11_JobsHaveNoTablesOfPairsOfDevices) {
+  // Tables of 4000 devices by themselves and by tasks would be hundreds of MB and 2e11 steps.
+  for (uint32_t count : {200u, 4000u}) {
+    AutoProblem problem = job(count);
+    ASSERT_EQ(checkProblem(problem).message(), "");
+    EXPECT_EQ(lowerBound(problem), 7); // copies to what may be anywhere may cost nothing
+  }
+  AutoProblem problem = job(200);
+  AutoPlacement placed;
+  for (const AutoTask &task : problem.tasks) {
+    placed.devices.push_back(task.only == noIndex ? 0 : task.only);
+    placed.order.push_back(uint32_t(placed.order.size()));
+  }
+  AutoSchedule schedule = simulate(problem, placed);
+  EXPECT_EQ(validateSchedule(problem, placed, schedule).message(), "");
+  EXPECT_EQ(schedule.seconds, 6 + 199 + 1); // they come one after the other
+  placed.devices[3] = 0;                    // has to run on device 1
+  EXPECT_NE(validateSchedule(problem, placed, schedule).message(), "");
+}
+
+TEST(Auto, p11_ProblemsOfJobsAreChecked) {
+  AutoProblem problem = job(200);
+  problem.tasks[0].only = 200;
+  EXPECT_EQ(checkProblem(problem).message(),
+            "placement problem: task 0 has to run on a device that is not there");
+  problem.tasks[0].only = 3;
+  problem.tasks[0].seconds = {1, 1};
+  EXPECT_EQ(checkProblem(problem).message(),
+            "placement problem: task 0 has times for 2 of 1 devices");
+}
+
 TEST(Auto, p11_SlowDevicesAreUsedOnlyWhereTheyHelp) {
   AutoProblem problem = devices(2);
   uint32_t input = addArgument(problem, 64, 0);
