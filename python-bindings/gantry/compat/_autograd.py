@@ -158,9 +158,10 @@ def backward(self, gradient=None):
         with Recording(True):
             target = gt.sum(self if gradient is None else self * gradient)
     with Recording(False):
-        if id(target) not in known._made:
+        pairs = known.gradients(target, lambda value: id(value) in marks)
+        if not pairs:
             raise gt.InvalidArgumentError("nothing on the way to it wants gradients, or it was computed where none are remembered")
-        for owner, found in known.gradients(target, lambda value: id(value) in marks):
+        for owner, found in pairs:
             if isinstance(owner, gt.Array):
                 marks[id(owner)][1] = found
             elif hasattr(owner, "take_gradient"):

@@ -42,10 +42,11 @@ class BatchNorm(Module):
         mean = ops.reduce_mean(x, axes, keep_dims=True)
         centred = x - mean
         variance = ops.reduce_mean(centred * centred, axes, keep_dims=True)
-        count, graph = math.prod(x.shape[axis] for axis in axes), tracing()
+        count = math.prod(x.shape[axis] for axis in axes)
+        replica = tracing().replica if tracing() is not None else None
         moments = [ops.stop_gradient(ops.reshape(each, self.mean.shape)) for each in (mean, variance)]
-        if graph.replica is not None:
-            graph.replica.keep(self, moments, count)
+        if replica is not None:
+            replica.keep(self, moments, count)
         else:
             self._learn(*moments, count)
         return centred * ops.rsqrt(variance + self._epsilon) * of(self.scale) + of(self.bias)

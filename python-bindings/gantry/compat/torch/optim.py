@@ -3,6 +3,7 @@
 import math as _math
 
 from gantry import optim as _own
+from gantry.errors import InvalidArgumentError as _InvalidArgumentError
 
 from .._names import Namespace as _Namespace, missing as _missing
 from . import _tensor
@@ -35,7 +36,10 @@ class Optimizer:
 
 class SGD(Optimizer):
     def __init__(self, params, lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False):
-        super().__init__(params, _own.SGD(lr, momentum, nesterov, dampening, l2=weight_decay))
+        if dampening:
+            raise _InvalidArgumentError("PyTorch leaves dampening out in the first step, which gantry.optim.SGD(dampening=) does not; it is "
+                                        "not there by PyTorch's name")
+        super().__init__(params, _own.SGD(lr, momentum, nesterov, l2=weight_decay))
 
 
 class Adam(Optimizer):
