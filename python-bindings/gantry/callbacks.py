@@ -11,6 +11,7 @@ A class of your own is a Callback with some of its methods. They are given the t
 import math
 import os
 import sys
+import threading
 import time
 
 from . import _checkpoint, _events
@@ -29,6 +30,9 @@ class Callback:
 
     def step_end(self, trainer, steps):
         """So many steps were made: one, or those of one run."""
+
+    def log(self, trainer, logs):
+        """Every `log_every` steps: what was counted in the epoch so far, copied once for all who want it."""
 
     def epoch_end(self, trainer, logs):
         """An epoch is over; logs have what was counted, by name, of the validation "val_loss"."""
@@ -144,22 +148,27 @@ class Checkpoint(Callback):
     every_steps   behind every so many steps
     every_epochs  behind every so many epochs; None: only by steps
     keep          so many of the last ones stay
+    beside        a thread writes the file while training goes on, from a copy that is taken between two steps; False: steps wait
+                  for the file. None: a thread does where the copy has room beside training, within the limits that the
+                  trainer and the configuration give the host
 
-    OSError, as of a full disk, ends `fit`; the checkpoints before stay.
+    OSError, as of a full disk, ends `fit`, where a thread writes at one of the next steps; the checkpoints before stay.
     """
 
-    def __init__(self, folder, every_steps=None, every_epochs=1, keep=3):
+    def __init__(self, folder, every_steps=None, every_epochs=1, keep=3, beside=None):
         for name, given in (("every_steps", every_steps), ("every_epochs", every_epochs), ("keep", keep)):
             if not isinstance(given, int) and (given is not None or name == "keep") or given is not None and given < 1:
                 raise InvalidArgumentError(f"Checkpoint: {name} is a number from 1 on, got {given!r}")
         self._folder, self._every_steps, self._every_epochs, self._keep = os.fspath(folder), every_steps, every_epochs, keep
-        self._is_due = False
+        self._is_due, self._beside, self._thread, self._error = False, beside, None, None
 
     def begin(self, trainer):
         _checkpoint.begin(self._folder)
-        self._is_due = False
+        self._is_due, self._error = False, None
 
     def step_end(self, trainer, steps):
+        if self._error is not None:
+            self._wait()
         if self._every_steps is not None:
             made = trainer.total_steps
             self._is_due |= made // self._every_steps > (made - steps) // self._every_steps
@@ -170,10 +179,42 @@ class Checkpoint(Callback):
         if self._is_due or self._every_epochs is not None and trainer.epoch % self._every_epochs == 0:
             self._write(trainer)
 
+    def end(self, trainer):
+        self._wait()
+
+    def close(self):
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
     def _write(self, trainer):
         self._is_due = False
-        _checkpoint.write(_checkpoint.path_of(self._folder, trainer.total_steps), *trainer._saved())
+        self._wait()
+        tensors, texts = trainer._saved()
+        given = _checkpoint.path_of(self._folder, trainer.total_steps), tensors, texts
+        size = sum(each.values.nbytes for each in tensors.values())
+        if self._beside or self._beside is None and size <= trainer._host_room():
+            self._thread = threading.Thread(target=self._write_beside, args=given, name="gantry-checkpoint")
+            self._thread.start()
+        else:
+            self._finish(*given)
+
+    def _finish(self, path, tensors, texts):
+        _checkpoint.write(path, tensors, texts)
         _checkpoint.keep(self._folder, self._keep)
+
+    def _write_beside(self, *given):
+        try:
+            self._finish(*given)
+        except BaseException as error:  # told at the next step
+            self._error = error
+
+    def _wait(self):
+        """Until the last file is there, or told not to be."""
+        self.close()
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
 
 
 class _Appending(Callback):

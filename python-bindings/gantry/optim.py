@@ -11,6 +11,8 @@ docs/Optimizers.md, which the build makes. What it keeps between steps are varia
 import math
 
 from . import _c, _runtime, math as gm, ops
+from ._apply import tapes
+from ._guard import LossScale  # noqa: F401
 from ._named import look_up, new_name
 from .array import Kept, Reads, array
 from .errors import InvalidArgumentError
@@ -164,6 +166,8 @@ class Optimizer(Kept):
             graph.op("optimizer_step", [gradient, own, t], attributes)
             graph.assigned.add(variable.name)
             graph._bound.pop(variable, None)
+            for tape in tapes():
+                tape.forget(variable)
 
     def _numbers_of(self, variable):
         """The rule's numbers as an attribute, with the variable's own decay."""

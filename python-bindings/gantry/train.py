@@ -12,15 +12,19 @@ copied to the host but the logs, every `log_every` steps.
 import functools
 import inspect
 import json
+import math
 
 import numpy as np
 
 from . import _checkpoint, distribute, losses, math as gm, metrics, ops, optim, random
 from ._feeds import ArrayFeed, DatasetFeed, batch_of, feed_of
+from ._guard import Guard
+from ._tensors import Stored
 from .autodiff import value_and_grad
 from .callbacks import Callback, Checkpoint, Progress
 from .data import Dataset
 from .data._trees import as_array
+from .device import memory
 from .dtypes import as_dtype
 from .errors import InvalidArgumentError
 from .function import Function, while_loop
@@ -28,7 +32,7 @@ from .graph import tracing
 from .nn.layers import Embedding
 from .nn.module import Module, Sequential, training
 from .random import Key
-from .variable import add_slot, slots_of, value_of, variables, write
+from .variable import add_slot, slots_of, values_of, variables, write
 
 
 class History:
@@ -61,12 +65,17 @@ class Trainer:
     seed       decides the order of rows and what layers draw, with the number of the epoch and of the step
     limit      bytes that devices have for a step: {"CPU:0": "1GiB"}; OutOfMemoryError before anything runs, with the smallest
                that would do
-    math       "bf16", ...: what factors of products are rounded to
+    math       "bf16", ...: what factors of products are rounded to; "f16" has a loss scale
     strategy   gantry.Mirrored or Towers: on which devices; that of an open `with` where none is given
+    loss_scale   a gantry.optim.LossScale, the one of "f16" unless it is given; False: none. Steps with a gradient that is not finite
+                 are skipped, counted (`skipped`) and told behind the epoch; ten in a row at the least scale are a GantryError
+    check_finite  a step whose loss or gradient is not finite is a GantryError, before a variable of the network or the optimizer has
+                 changed; each step is looked at, which takes time on GPUs
     options    are those of gantry.compile: placement, copies, max_copy, rules
     """
 
-    def __init__(self, net, loss="scce", optimizer="adam", metrics=(), seed=0, limit=None, math=None, strategy=None, **options):
+    def __init__(self, net, loss="scce", optimizer="adam", metrics=(), seed=0, limit=None, math=None, strategy=None, loss_scale=None,
+                 check_finite=False, **options):
         if not isinstance(net, Module):
             raise InvalidArgumentError(f"a Trainer trains a Module, got {net!r}; a class of your own keeps its variables as attributes")
         self.net, self.optimizer, self.seed, self.history = net, optim.named(optimizer), int(seed), History()
@@ -77,12 +86,17 @@ class Trainer:
         self._is_of_classes = self._measure in (losses.scce, losses.nll) or \
             getattr(self._measure, "func", None) in (losses.scce, losses.nll)
         self._loss, self._runs, self._is_stopped = _metrics_named("loss"), None, False
+        if loss_scale is None and math == "f16":
+            loss_scale = optim.LossScale()
+        self._checks_finite = bool(check_finite)
+        self._guard = Guard(self.optimizer, loss_scale or None) if loss_scale or check_finite else None
         self.epoch, self.epochs, self.step, self.steps, self.total_steps = 0, 0, 0, None, 0
         self._active, self._began, self._is_prepared = (), 0, False
         flags = list(options.pop("flags", ()))
         if math:
             flags.append(f"math={math}")
         options.update(flags=flags, limit=limit)
+        self.limit = dict(limit or {})
         self._step_function, self._look_function, self._predict_function = (
             Function(self._placed(each), **options) for each in (self._step, self._look, self._predict))
         self._loop_function = Function(self._placed(self._loop), **options)
@@ -101,18 +115,25 @@ class Trainer:
     def _step(self, x, y):
         """A step of training; what it logs stays in variables."""
         tracing().draws.seed(Key(self.seed).fold(self.optimizer.step.read()))
+        optimizer = self._guard or self.optimizer
         if self._strategy is None:
-            self.optimizer.apply(self.net, self._learn(x, y))
+            optimizer.apply(self.net, self._learn(x, y))
         else:
-            self._strategy.update(self.optimizer, self.net, self._each(self._learn, x, y))
+            self._strategy.update(optimizer, self.net, self._each(self._learn, x, y))
 
     def _learn(self, x, y):
         """The gradients of a batch, or of a replica's rows; counts them."""
         def loss(x, y):
             outputs = self._of(x)
-            return self._measure(y, outputs), outputs
+            value = self._measure(y, outputs)
+            return (value, outputs) if self._guard is None else (self._guard.scaled(value), (value, outputs))
         with training():
             (value, outputs), gradients = value_and_grad(loss, wrt=self.net, has_aux=True, over="rows")(x, y)
+        if self._guard is not None:
+            value, outputs = outputs
+        if self._checks_finite:  # a loss that is not finite shows in a gradient
+            name = next(iter(gradients))
+            gradients = {**gradients, name: gradients[name] + ops.cast(value * 0, gradients[name].dtype)}
         self._count(value, x, y, outputs)
         return gradients
 
@@ -170,7 +191,7 @@ class Trainer:
         validation  a pair (x, y), or a Dataset of such batches, of which the first epoch counts: evaluated behind each epoch
         batch       rows of a step: 32 for arrays; a Dataset gives batches, where it is None, else elements that are put together
         shuffle     rows of arrays come in an order that is a function of the seed and the epoch; a Dataset has its own
-        log_every   steps between two looks at the logs, for the bar
+        log_every   steps between two looks at the logs, for the bar and callbacks with a `log`
         progress    a bar on stdout: `281/281 [====] - 3s 12ms/step - loss: ...`
         steps_per_run  so many steps are one run, a loop on the device over as many batches, which are given together: for
                     steps so short that starting them counts. What is learned is the same, byte for byte
@@ -195,8 +216,9 @@ class Trainer:
             for each in callbacks:
                 each.begin(self)
             if saved is not None:
-                position = self._restore(*saved, feed, callbacks)
-            self.epochs = self._began + epochs
+                with saved:
+                    position = self._restore(saved.tensors, saved.texts, feed, callbacks)
+            self.epochs, self._log_every = self._began + epochs, log_every
             self._train(feed, validation, position, callbacks)
             for each in callbacks:
                 each.end(self)
@@ -231,6 +253,9 @@ class Trainer:
                 raise feed.empty()
             self.steps = feed.steps = self.step
             logs = self._log()
+            if self._guard is not None:
+                self._guard.look()
+                self._guard.tell()
             if validation is not None:
                 logs.update({f"val_{name}": value for name, value in self._validate(validation, feed.batch).items()})
             self.history._add(logs)
@@ -243,8 +268,26 @@ class Trainer:
             (self._step_function if steps == 1 else self._loop_function)(x, y)
             self.step += steps
             self.total_steps += steps
+            if self._checks_finite:
+                self._guard.check(self.net, self.total_steps)
             for each in callbacks:
                 each.step_end(self, steps)
+            if self.total_steps // self._log_every > (self.total_steps - steps) // self._log_every:
+                self._look_at_logs(callbacks)
+
+    def _look_at_logs(self, callbacks):
+        """What is done every `log_every` steps: the logs are copied once for all that want them."""
+        if self._guard is not None:
+            self._guard.look()
+        wants = [each for each in callbacks if type(each).log is not Callback.log]
+        logs = self._log() if wants else None
+        for each in wants:
+            each.log(self, logs)
+
+    @property
+    def skipped(self):
+        """How many steps were skipped, since a gradient was not finite: with a loss scale."""
+        return int(self._guard.skipped) if self._guard is not None else 0
 
     def stop(self):
         """Has `fit` end behind this epoch: for callbacks."""
@@ -262,11 +305,32 @@ class Trainer:
         return self._validate((x, y), batch_of(32 if batch is None else batch, len(x)))
 
     def predict(self, x, batch=32):
-        """What the network gives of rows, as one NumPy array; of bfloat16 as float32."""
+        """What the network gives of rows, as one NumPy array; of bfloat16 as float32. Of a Dataset of batches x, or of pairs (x, y), of
+        which y is passed over, what it gives of its first epoch."""
+        if isinstance(x, Dataset):
+            return self._predict_all(x)
         x = self._rows(x)
         batch = batch_of(batch, len(x))
         self._prepare(x)
         return np.concatenate([self._predict_function(x[start:start + batch]).numpy() for start in range(0, len(x), batch)])
+
+    def _predict_all(self, data):
+        if data._is_endless:
+            raise InvalidArgumentError(f"{data!r} has no end; say .take(batches)")
+        rows, made = data.epoch(0), []
+        try:
+            for element in rows:
+                x = self._rows(element[0] if isinstance(element, tuple) else element)
+                if not made:
+                    self._prepare(x)
+                else:
+                    self._check_ids(x)
+                made.append(self._predict_function(x).numpy())
+        finally:
+            rows.close()
+        if not made:
+            raise InvalidArgumentError(f"{data!r} gives no batch")
+        return np.concatenate(made)
 
     def lower(self, x, y):
         """The graph of a step for batches as these: `.text`, `.save(path)`."""
@@ -283,7 +347,8 @@ class Trainer:
         return self._run(ArrayFeed(*data, batch_of(batch, len(data[0])), False, 0, 1))
 
     def _run(self, feed):
-        """Loss and metrics of all batches of a feed."""
+        """Loss and metrics of all batches of a feed; what was counted in an epoch under way, as where a callback asks, is kept."""
+        counted = [(each, each.read()) for metric in [self._loss, *self._metrics] for each in metric.variables()] if self._runs is not None else ()
         self._reset()
         self._is_prepared = False
         runs, seen = feed.epoch(0), 0
@@ -291,11 +356,13 @@ class Trainer:
             for x, y, _ in runs:
                 self._look_function(x, y)
                 seen += 1
+            if not seen:
+                raise feed.empty()
+            return self._log()
         finally:
             runs.close()
-        if not seen:
-            raise feed.empty()
-        return self._log()
+            for variable, value in counted:
+                variable.assign(value)
 
     def _reset(self):
         for each in [self._loss, *self._metrics]:
@@ -305,6 +372,18 @@ class Trainer:
         return {each.name: float(value) for each, value in zip(self._logged(), self._logs().numpy())}
 
     # ---- checkpoints ----
+
+    def _host_room(self):
+        """How many bytes a copy may take of the host beside training: what limits and the machine leave."""
+        known = memory("CPU:0")
+        rooms = [known.free if known.free is not None else math.inf]
+        if known.limit is not None:
+            rooms.append(known.limit - known.used)
+        for made in (*self._step_function._made.values(), *self._loop_function._made.values()):
+            host = made.plan.memory["CPU:0"]
+            if host.limit:
+                rooms.append(host.limit - host.constants - host.variables - host.transient)
+        return min(rooms)
 
     @property
     def _can_save(self):
@@ -317,23 +396,25 @@ class Trainer:
         found += [("optimizer/step", self.optimizer.step)]
         if self.optimizer._factor is not None:
             found += [("optimizer/factor", self.optimizer._factor)]
+        if self._guard is not None:
+            found += [(f"guard/{i}", each) for i, each in enumerate(self._guard.variables())]
         return found + [(f"metrics/{i}.{metric.name}/{key}", each) for i, metric in enumerate([self._loss, *self._metrics])
                         for key, each in metric._sums.items()]
 
     def _saved(self):
-        """What a checkpoint has of it, between two steps: arrays and texts."""
-        arrays = {name: (each.dtype, value_of(each)) for name, each in self._variables()}
+        """What a checkpoint has of it, between two steps: Stored arrays and texts."""
+        arrays = values_of(self._variables())
         state = variables()
         for path, variable in self.net.named_parameters():
             own = f"{variable.name}/{self.optimizer.name}/"
             for slot in (name for name in slots_of(variable) if name.startswith(own)):
                 held = state[slot]
-                arrays[f"slots/{path}/{slot[len(own):]}"] = held.dtype, held.numpy()
+                arrays[f"slots/{path}/{slot[len(own):]}"] = Stored(held.numpy(), held.dtype)
         callbacks = {name: _checkpoint.take_arrays(each.state(), f"callbacks/{name}", arrays)
                      for name, each in _keyed(self._active)}
         position = self._runs.state() if self._runs is not None else None
         if position is not None:  # as long as a shuffle buffer is
-            arrays["fit/data"] = as_dtype("uint8"), np.frombuffer(json.dumps(position).encode(), np.uint8)
+            arrays["fit/data"] = Stored(np.frombuffer(json.dumps(position).encode(), np.uint8), as_dtype("uint8"))
         fit = {"epoch": self.epoch, "step": self.step, "total_steps": self.total_steps, "began": self._began, "seed": self.seed,
                "stopped": self._is_stopped, "optimizer": type(self.optimizer).__name__, "history": self.history.history,
                "random": random.where(), "callbacks": callbacks}
@@ -343,7 +424,7 @@ class Trainer:
         """Takes all of a checkpoint over, when all of it fits; gives the position in the data, None where an epoch begins."""
         try:
             fit = json.loads(texts["fit"])
-            position = json.loads(bytes(arrays["fit/data"][1])) if "fit/data" in arrays else None
+            position = json.loads(bytes(arrays["fit/data"].values)) if "fit/data" in arrays else None
         except (KeyError, ValueError):
             raise _checkpoint.Broken("the checkpoint does not say where it was") from None
         for what, own in (("seed", self.seed), ("optimizer", type(self.optimizer).__name__)):
@@ -360,7 +441,7 @@ class Trainer:
         for variable, values in held:
             write(variable, values)
         for path, variable in self.net.named_parameters():
-            for name, (kind, values) in arrays.items():
+            for name, (values, kind) in arrays.items():
                 if name.startswith(f"slots/{path}/"):
                     add_slot(variable, f"{variable.name}/{self.optimizer.name}/{name[len(path) + 7:]}", kind, values)
         self.epoch, self.step, self.total_steps, self._began = fit["epoch"], fit["step"], fit["total_steps"], fit["began"]
@@ -370,17 +451,17 @@ class Trainer:
 
     def _fitting(self, arrays):
         """Pairs of Variable and values of a checkpoint; InvalidArgumentError where it is of another network."""
-        known, own = dict(self._variables()), ("net/", "optimizer/", "metrics/")
+        known, own = dict(self._variables()), ("net/", "optimizer/", "metrics/", "guard/")
         found = {name for name in arrays if name.startswith(own)}
         for name in sorted(found ^ set(known)):
             raise InvalidArgumentError(f"the checkpoint has no '{name}', which this trainer has" if name in known else
                                        f"the checkpoint has '{name}', and this trainer has not")
         for name, variable in known.items():
-            kind, values = arrays[name]
+            values, kind = arrays[name]
             if (kind, values.shape) != (variable.dtype, variable.shape):
                 raise InvalidArgumentError(f"the checkpoint has '{name}' as {kind}{list(values.shape)}, and this trainer as "
                                            f"{variable.dtype}{list(variable.shape)}")
-        return [(variable, arrays[name][1]) for name, variable in known.items()]
+        return [(variable, arrays[name].values) for name, variable in known.items()]
 
     # ---- arrays ----
 
@@ -454,6 +535,7 @@ class Trainer:
             self._predict_function.lower(x[:1])
         own = self.net.variables()
         factor = [self.optimizer._factor] if self.optimizer._factor is not None else []
+        factor += self._guard.variables() if self._guard is not None else []
         for variable in [self.optimizer.step, *factor, *(each for metric in [self._loss, *self._metrics] for each in metric.variables())]:
             if own and variable.device != own[0].device:
                 variable._move(own[0].device)

@@ -1,5 +1,5 @@
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy.typing as npt
 
@@ -10,7 +10,7 @@ from .losses import Loss
 from .metrics import Metric
 from .distribute import Strategy
 from .nn.module import Module
-from .optim import Optimizer
+from .optim import LossScale, Optimizer
 from .plan import Plan
 
 class History:
@@ -30,7 +30,10 @@ class Trainer:
     total_steps: int
     def __init__(self, net: Module, loss: Union[str, Loss] = "scce", optimizer: Union[str, Optimizer] = "adam",
                  metrics: Sequence[Union[str, Metric]] = (), seed: int = 0, limit: Optional[Mapping[str, str]] = None,
-                 math: Optional[str] = None, strategy: Optional[Strategy] = None, **options: Any) -> None: ...
+                 math: Optional[str] = None, strategy: Optional[Strategy] = None,
+                 loss_scale: Union[None, LossScale, Literal[False]] = None, check_finite: bool = False, **options: Any) -> None: ...
+    @property
+    def skipped(self) -> int: ...
     def fit(self, x: Any, y: Any = None, validation: Optional[Union[Tuple[Any, Any], Dataset]] = None, epochs: int = 1,
             batch: Optional[int] = None, shuffle: bool = True, log_every: int = 50, progress: bool = True, steps_per_run: int = 1,
             callbacks: Sequence[Callback] = (), resume: Optional[Union[str, "os.PathLike[str]"]] = None) -> History: ...

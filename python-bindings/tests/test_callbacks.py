@@ -15,6 +15,7 @@ import numpy as np
 
 import gantry as gt
 from gantry import _checkpoint, _events, callbacks, nn, optim
+from gantry._tensors import Stored
 from gantry.data import Dataset
 from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
 
@@ -218,6 +219,37 @@ class Logs(Folders):
         self.assertEqual(scalars["loss"], [(12, np.float32(made.history["loss"][0])), (24, np.float32(made.history["loss"][1]))])
         self.assertEqual(set(scalars), {"loss", "accuracy", "step/loss", "step/accuracy"})
 
+    def test_logs_are_copied_once_for_all(self):
+        class Listens(callbacks.Callback):
+            def __init__(self):
+                self.heard = []
+
+            def log(self, trainer, logs):
+                self.heard.append((trainer.total_steps, logs))
+        made, one, other, copies = trainer(), Listens(), Listens(), []
+        read = made._logs
+        made._logs = lambda: copies.append(made.total_steps) or read()
+        made.fit(X, Y, batch=4, epochs=2, progress=False, log_every=5, callbacks=[one, other])
+        self.assertEqual([step for step, _ in one.heard], [5, 10, 15, 20])
+        self.assertEqual((one.heard, copies), (other.heard, [5, 10, 12, 15, 20, 24]))
+        self.assertEqual(set(one.heard[0][1]), {"loss", "accuracy"})
+
+    def test_evaluation_within_an_epoch(self):
+        """It does not disturb what the epoch counts."""
+        class Looks(callbacks.Callback):
+            def __init__(self):
+                self.seen = []
+
+            def step_end(self, trainer, steps):
+                if trainer.step in (3, 7):
+                    self.seen.append(trainer.evaluate(X[:20], Y[:20])["loss"])
+        plain = trainer()
+        plain.fit(X, Y, batch=4, epochs=2, progress=False)
+        looking, looks = trainer(), Looks()
+        looking.fit(X, Y, batch=4, epochs=2, progress=False, callbacks=[looks])
+        self.assertEqual(bytes_of(looking), bytes_of(plain))
+        self.assertEqual(len(set(looks.seen)), 4)
+
     def test_progress(self):
         class Terminal(io.StringIO):
             def isatty(self):
@@ -294,10 +326,10 @@ class Checkpoints(Folders):
                 self.assertEqual((self.folder / "log.csv").read_text(), (self.folder / "whole.csv").read_text())
 
     def test_the_last_ones_stay(self):
-        (self.folder / "step-0000000007.safetensors.part").write_text("half")
-        (self.folder / "other.part").write_text("mine")
+        (self.folder / "step-0000000007.safetensors.tmp.0123456789abcdef").write_text("half")
+        (self.folder / "other.tmp.0").write_text("mine")
         trainer().fit(X, Y, epochs=2, batch=4, progress=False, callbacks=[callbacks.Checkpoint(self.folder, every_steps=5, keep=3)])
-        self.assertEqual(self.files(), ["other.part", *(f"step-{step:010d}.safetensors" for step in (15, 20, 24))])
+        self.assertEqual(self.files(), ["other.tmp.0", *(f"step-{step:010d}.safetensors" for step in (15, 20, 24))])
 
     def test_a_folder_that_is_not_there(self):
         made = trainer()
@@ -391,9 +423,9 @@ class Checkpoints(Folders):
 
     def test_files_that_are_none(self):
         kept = self.folder / "kept.safetensors"
-        _checkpoint.write(kept, {"a": (gt.float32, np.ones(3, np.float32)), "b": (gt.bool_, np.array(True))}, {"fit": "{}"})
-        arrays, texts = _checkpoint.read(kept)
-        self.assertEqual((arrays["a"][1].tolist(), arrays["b"][1].tolist(), texts["fit"]), ([1, 1, 1], True, "{}"))
+        _checkpoint.write(kept, {"a": Stored(np.ones(3, np.float32), gt.float32), "b": Stored(np.array(True), gt.bool_)}, {"fit": "{}"})
+        with _checkpoint.Checkpoint(kept) as file:
+            self.assertEqual((file.tensors["a"].values.tolist(), file.tensors["b"].values.tolist(), file.texts["fit"]), ([1, 1, 1], True, "{}"))
         data = kept.read_bytes()
         torn = [data[:end] for end in range(len(data))] + [data + b"\0"]
         torn += [data[:at] + bytes([data[at] ^ 1]) + data[at + 1:] for at in range(len(data) - 13, len(data))]
@@ -404,7 +436,7 @@ class Checkpoints(Folders):
         for i, content in enumerate(torn):
             kept.write_bytes(content)
             with self.assertRaises(_checkpoint.Broken):
-                _checkpoint.read(kept)
+                _checkpoint.Checkpoint(kept)
             if i % 40 == 0:
                 with self.assertRaisesRegex(gt.GantryError, re.escape(str(kept))):
                     made.fit(X, Y, progress=False, resume=kept)
@@ -418,7 +450,7 @@ class Checkpoints(Folders):
         again = trainer()
         with contextlib.redirect_stderr(io.StringIO()) as said:
             again.fit(X, Y, epochs=3, batch=4, progress=False, resume=self.folder)
-        self.assertRegex(said.getvalue(), f"^gantry: warning: {re.escape(str(last))} is torn: .*; the one before it is taken\n$")
+        self.assertRegex(said.getvalue(), f"^gantry: warning: {re.escape(str(last))} is torn, or no checkpoint: .*; the one before it is taken\n$")
         self.assertEqual(bytes_of(again), bytes_of(made))
 
     def test_a_full_disk(self):
@@ -434,16 +466,51 @@ class Checkpoints(Folders):
             before = {{name: open(folder + "/" + name, "rb").read() for name in os.listdir(folder)}}
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
             try:
-                trainer.fit(x, y, callbacks=[callbacks.Checkpoint(folder, every_steps=5, keep=1)], **shared)
+                trainer.fit(x, y, callbacks=[callbacks.Checkpoint(folder, every_steps=5, keep=1, beside=False)], **shared)
             except OSError as error:
                 print(type(error).__name__, error.errno, os.path.basename(error.filename))
             print(before == {{name: open(folder + "/" + name, "rb").read() for name in os.listdir(folder)}}, trainer.total_steps)
+            try:  # a thread's is told at a step behind it, or in the end
+                trainer.fit(x, y, callbacks=[callbacks.Checkpoint(folder, every_steps=5, keep=1, beside=True)], **shared)
+            except OSError as error:
+                print(error.errno, before == {{name: open(folder + "/" + name, "rb").read() for name in os.listdir(folder)}})
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             again = make()
             again.fit(x, y, resume=folder, **shared)
             print(again.total_steps, sorted(os.listdir(folder))[-1])
             """, devices="")
-        self.assertEqual(said, "OSError 27 step-0000000010.safetensors\nTrue 10\n8 step-0000000008.safetensors\n")
+        self.assertEqual(said, "OSError 27 step-0000000010.safetensors\nTrue 10\n27 True\n8 step-0000000008.safetensors\n")
+
+    def test_beside_training(self):
+        """A thread writes where the host has room for the copy; else the step waits. Both files are the same."""
+        def folder_of(limit, **options):
+            made, folder = trainer(self.wide(), limit=limit), self.folder / str(len(list(self.folder.iterdir())))
+            threads, write = [], callbacks.Checkpoint._write_beside
+
+            class Told(callbacks.Checkpoint):
+                def _write_beside(self, *given):
+                    threads.append(1)
+                    write(self, *given)
+            made.fit(X, Y, batch=4, epochs=2, progress=False, callbacks=[Told(folder, every_steps=5, keep=9, **options)])
+            return len(threads), {file.name: file.read_bytes() for file in folder.iterdir()}
+        roomy, tight = {"CPU:0": "1GiB"}, {"CPU:0": f"{self.least()}B"}
+        beside, files = folder_of(roomy)
+        self.assertEqual(len(files), 6)
+        self.assertEqual(beside, 6)
+        for limit, options, threads in ((tight, {}, 0), (roomy, {"beside": False}, 0), (tight, {"beside": True}, 6), (None, {}, 6)):
+            made, other = folder_of(limit, **options)
+            self.assertEqual(made, threads)
+            self.assertEqual(other, files)
+
+    @staticmethod
+    def wide():
+        return nn.Sequential(nn.Dense(512, "relu"), nn.Dense(3)).to("CPU:0")
+
+    def least(self):
+        """The bytes that a step needs on the host."""
+        made = trainer(self.wide())
+        host = made.plan(X[:4], Y[:4]).memory["CPU:0"]
+        return host.constants + host.variables + host.transient + 4096  # and inputs and outputs
 
     def test_a_log_that_is_gone(self):
         log = self.folder / "log.csv"

@@ -416,6 +416,41 @@ class Fit(unittest.TestCase):
         self.assertEqual(made.evaluate(rows.batch(4)), made.evaluate(x, y, batch=4))
         self.assertEqual(made.evaluate(rows, batch=4), made.evaluate(x, y, batch=4))
 
+    def test_batches_on_a_device(self):
+        """The thread that is ahead puts them there; a step copies nothing then, and learns the same bytes."""
+        x, y = problem()
+        rows = Dataset.from_slices((x, y)).shuffle(100).batch(16)
+        known = trainer()
+        known.fit(rows, epochs=2, progress=False)
+        made = trainer(max_copy={"h2d": 0})
+        made.fit(rows.prefetch(2, device="GPU:0"), epochs=2, progress=False)
+        for mine, theirs in zip(made.net.variables(), known.net.variables()):
+            self.assertEqual(mine.numpy().tobytes(), theirs.numpy().tobytes())
+        with self.assertRaisesRegex(gt.GantryError, "h2d, the budget is 0 bytes"):
+            trainer(max_copy={"h2d": 0}).fit(rows, progress=False)
+        placed = Dataset.from_slices(({"a": x}, ["text"] * len(x))).batch(9).prefetch(1, device="GPU:1").take(1)
+        (element, texts), = placed
+        self.assertEqual((repr(element["a"].device), element["a"].shape, texts.tolist()), ("GPU:1", (9, x.shape[1]), ["text"] * 9))
+        state = iter(placed)
+        next(state)
+        self.assertEqual(list(placed.restore(state.state())), [])
+        with self.assertRaisesRegex(gt.GantryError, "'a batch' is placed on .*GPU:9.*unknown device"):
+            rows.prefetch(2, device="GPU:9")
+        again = gt.Trainer(nn.Dense(3, "softmax"))  # labels are looked at all the same
+        with self.assertRaisesRegex(gt.GantryError, "labels go from 7 to 9"):
+            again.fit(Dataset.from_slices((x, y + 7)).batch(len(x)).prefetch(1, device="GPU:0"), progress=False)
+
+    def test_predictions(self):
+        x, y = problem()
+        made = trainer()
+        made.fit(x, y, progress=False)
+        known = made.predict(x)
+        for rows in (Dataset.from_slices((x, y)), Dataset.from_slices(x)):
+            np.testing.assert_array_equal(made.predict(rows.batch(32)), known)
+        for rows, text in ((Dataset.from_slices(x).batch(4).repeat(), "has no end; say .take"), (Dataset.from_slices(x[:0]).batch(4), "gives no batch")):
+            with self.assertRaisesRegex(gt.GantryError, text):
+                made.predict(rows)
+
     def test_it_learns(self):
         x, y = problem()
         made = trainer()

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 
+from ..device import device as as_device, resolve
 from ..errors import InvalidArgumentError
 from ..graph import user_frame
 from . import _orders
@@ -36,6 +37,7 @@ class Dataset:
         self._is_endless = bool(sources) and all(each._is_endless for each in sources)
         self._look = max((each._look for each in sources), default=0)  # elements to look ahead, for workers
         self._filled = max((each._filled for each in sources), default=0)  # elements that a thread fills
+        self._place = next((each._place for each in sources if each._place is not None), None)  # and where it puts them
 
     # ---- sources ----
 
@@ -170,11 +172,15 @@ class Dataset:
                   "one in each", file=sys.stderr)
         return Dataset(lambda epoch, stop: _orders.Cached(lambda own: self._order(own, stop), store), "cache()", self.size, (self,))
 
-    def prefetch(self, count=1):
+    def prefetch(self, count=1, device=None):
         """A thread makes the next so many elements while the last one is used. Wherever this stands, it is the end of the way that is
-        filled."""
+        filled.
+
+        device  where the thread puts them: elements are Arrays there, but for texts, and a step finds its batch where it runs
+        """
         made = self._then(lambda source, epoch, stop: source, None, self.size)
         made._filled = _count("a number of elements", count)
+        made._place = resolve(as_device(device), "a batch") if device is not None else None
         return made
 
     def _then(self, make, says, size):

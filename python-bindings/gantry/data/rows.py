@@ -4,7 +4,9 @@ import collections
 import threading
 import weakref
 
+from ..array import array
 from ._orders import END
+from ._trees import as_array, map_tree
 from ._workers import Ended
 
 _POLL = 0.1  # seconds between two looks at whether Ctrl-C came, which another thread may have taken
@@ -14,8 +16,9 @@ class _Ahead:
     """Elements in front of who asks: tokens that were taken from the order (`pending`, all that were not given out), and those of
     them whose elements are there (`ready`, filled by a thread where `prefetch` is not 0)."""
 
-    def __init__(self, order, pending, look, prefetch, stop):
+    def __init__(self, order, pending, look, prefetch, place, stop):
         self.order, self.pending, self._look, self._prefetch, self._stop = order, pending, look, prefetch, stop
+        self._place = place  # the device that elements are put on; an element is then a pair, of the host's and of the device's
         self._started = 0  # of the tokens that are pending: how many
         self._made, self._ready = 0, collections.deque()  # made: how many pending ones were fetched
         self._lock, self._change, self._thread, self._is_over = threading.Lock(), threading.Condition(), None, False
@@ -84,7 +87,7 @@ class _Ahead:
                 if self._stop.is_set():
                     return
                 token = self._draw()
-                value = END if token is END else self.order.fetch(token)
+                value = END if token is END else self._placed(self.order.fetch(token))
                 with self._lock:
                     self._made += token is not END
                 self._put(value, None)
@@ -94,6 +97,13 @@ class _Ahead:
             pass
         except BaseException as error:  # told to whoever asks
             self._put(None, error)
+
+    def _placed(self, value):
+        return value if self._place is None else (value, map_tree(self._moved, value))
+
+    def _moved(self, leaf):
+        values = as_array(leaf)
+        return leaf if values.dtype.kind in "USO" else array(values, device=self._place)
 
     def _put(self, value, error):
         with self._change:
@@ -123,13 +133,18 @@ class Rows:
             self.given = state["given"]
             order.restore(state["order"], state["pending"])
             pending.extend(state["pending"])
-        self._ahead = _Ahead(order, pending, dataset._look, dataset._filled, stop)
+        self._is_placed = dataset._place is not None
+        self._ahead = _Ahead(order, pending, dataset._look, max(dataset._filled, self._is_placed), dataset._place, stop)
         self._close, self._is_over = weakref.finalize(self, self._ahead.close), False
 
     def __iter__(self):
         return self
 
     def __next__(self):
+        return self.take()[1]
+
+    def take(self):
+        """The next element as the host has it, and as it is given: on the device that `prefetch` names."""
         if self._is_over:
             raise StopIteration
         try:
@@ -141,7 +156,7 @@ class Rows:
             self.close()
             raise StopIteration
         self.given += 1
-        return value
+        return value if self._is_placed else (value, value)
 
     def state(self):
         """Where it is, as JSON has it: behind the last element that it gave, whatever was made ahead. `Dataset.restore` goes on from
