@@ -46,6 +46,20 @@ struct Loop {
     return tripsWhile(op.getConditionBody().front().getTerminator()->getOperand(0));
   }
 
+  /// The same, but no more than it is: every part of the condition has to hold.
+  std::optional<int64_t> mostTrips() {
+    return mostTripsWhile(op.getConditionBody().front().getTerminator()->getOperand(0));
+  }
+
+  std::optional<int64_t> mostTripsWhile(Value flag) {
+    flag = skipViews(flag);
+    auto both = flag.getDefiningOp<LogicalAndOp>();
+    if (!both)
+      return tripsWhile(flag);
+    auto left = mostTripsWhile(both->getOperand(0)), right = mostTripsWhile(both->getOperand(1));
+    return left && right ? std::min(left, right) : left ? left : right;
+  }
+
   /// How often `flag` is true before it is false.
   std::optional<int64_t> tripsWhile(Value flag) {
     flag = skipViews(flag);
@@ -135,3 +149,19 @@ struct Loop {
 } // namespace
 
 std::optional<int64_t> gantry::tripsOf(WhileOp loop) { return Loop{loop}.trips(); }
+
+std::optional<int64_t> gantry::mostTripsOf(WhileOp loop) {
+  if (auto trips = tripsOf(loop))
+    return trips;
+  std::optional<int64_t> given = loop.getAtMost(), most = Loop{loop}.mostTrips();
+  return given && most ? std::min(given, most) : given ? given : most;
+}
+
+std::optional<Counter> gantry::counterOf(WhileOp loop, unsigned carried) {
+  auto type = cast<RankedTensorType>(loop.getInits()[carried].getType());
+  auto step = type.getElementType().isInteger() && type.getRank() == 0 ? Loop{loop}.stepOf(carried)
+                                                                       : std::nullopt;
+  if (!step)
+    return std::nullopt;
+  return Counter{knownNumber(loop.getInits()[carried]), *step};
+}

@@ -53,7 +53,8 @@ void addNormalisationRules(mlir::MLIRContext &context);
 void addMovementRules(mlir::MLIRContext &context);
 void addIndexingRules(mlir::MLIRContext &context);
 void addStructureRules(mlir::MLIRContext &context);
-void addControlFlowRules(mlir::MLIRContext &context);
+void addBranchRules(mlir::MLIRContext &context);
+void addLoopRules(mlir::MLIRContext &context);
 
 /// The cotangent of the first result as it is used in formulas: of f16 and bf16 as f32.
 inline Term wideCotangent(GradientBuilder &b) { return {b, b.wide(b.ofResult())}; }

@@ -128,5 +128,6 @@ void gantry::addStructureRules(MLIRContext &context) {
   addRule<CustomGradientOp, buildCustom>(context);
   StopGradientOp::attachInterface<NoSlope<StopGradientOp>>(context);
   CheckpointOp::attachInterface<CheckpointRule>(context);
-  addControlFlowRules(context);
+  addBranchRules(context);
+  addLoopRules(context);
 }

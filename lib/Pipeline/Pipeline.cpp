@@ -85,6 +85,9 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
   addCanonicalizer(pm);
   pm.addNestedPass<func::FuncOp>(createTieConstantsPass());
   pm.addPass(createMergeOpsPass());
+  // Ways back are there and zeros are seen; the bounds of loops still are, which say how many rows.
+  pm.addNestedPass<func::FuncOp>(createHoistSumsPass());
+  pm.addNestedPass<func::FuncOp>(createBoundLoopsPass());
   pm.addPass(createVerifySimplifiedPass());
   // Place is about to predict what shares a kernel.
   addAssignLibraries(pm, options);

@@ -299,6 +299,7 @@ private:
     text("source_op", about.source_op());
     numbers("shape", about.shape());
     numbers("sizes", about.sizes());
+    text("says", about.says());
     json.endObject();
   }
 

@@ -368,6 +368,8 @@ Status Program::judgeCheck(const Step &step, int64_t position, int64_t value) co
   if (position < 0)
     return {};
   const fb::IndexCheck &about = *commandOf(step).index_check();
+  if (about.says())
+    return Status::invalidArgument(std::string(plan::textOf(about.says())));
   auto numbers = [](const flatbuffers::Vector<int64_t> *list) {
     return list ? std::span<const int64_t>(list->data(), list->size()) : std::span<const int64_t>();
   };

@@ -1200,7 +1200,7 @@ WRONG = [
     ("op without a rule", lambda: gt.grad(lambda x: gt.sum(gt.ops.scatter_elements(x, np.zeros((1, 3), np.int32), x[:1] * 2, axis=0, reduction="mul")))(X),
      "LINE: 'gantry.scatter_elements' op with the reduction 'mul' has no gradient; only 'none' and 'add' have one"),
     ("loop without a bound", lambda: gt.grad(lambda x: gt.while_loop(lambda s: s < 100.0, lambda s: s * 2, gt.sum(x)))(X),
-     "LINE: 'gantry.while' op has no gradient: how often it runs is not known when compiling; count its rounds from one constant to another"),
+     "LINE: 'gantry.while' op has no gradient: nothing bounds how often it goes round; count its rounds from one constant to another, or give it at_most"),
     ("shape of a variable", lambda: W().assign(np.ones(4, np.float32)), "variable 'wrong' is float32[3], and is assigned float32[4]"),
     ("type of a variable", lambda: gt.function(lambda x: W().assign(x))(np.ones(3)), "variable 'wrong' is float32[3], and is assigned float64[3]"),
     ("a variable of a trace", lambda: gt.function(lambda x: gt.Variable(x))(X),

@@ -11,4 +11,18 @@ namespace gantry {
 /// How often the body of the loop runs; nothing where that is not known.
 std::optional<int64_t> tripsOf(WhileOp loop);
 
+/// How often it runs at most: as often as it is known to, else by its `at_most`, or by a counter
+/// that has to be below a constant beside whatever else its condition asks for; nothing where none
+/// of these says so.
+std::optional<int64_t> mostTripsOf(WhileOp loop);
+
+/// An integer that a loop carries and that gets the same number more each time.
+struct Counter {
+  std::optional<int64_t> first; ///< where that is known
+  int64_t step = 0;
+};
+
+/// What the loop carries under that number, where it is a counter.
+std::optional<Counter> counterOf(WhileOp loop, unsigned carried);
+
 } // namespace gantry

@@ -198,6 +198,29 @@ def TieConstantsPass : Pass<"gantry-tie-constants", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def BoundLoopsPass : Pass<"gantry-bound-loops", "::mlir::func::FuncOp"> {
+  let summary = "end loops after the rounds that they may have";
+  let description = [{
+    A `gantry.while` with `at_most` loses it: its condition holds only while a counter, the loop's own or one
+    that is added, is below that number, and behind the loop its condition is asked once more: where it still
+    holds, a `gantry.assert_indices` ends the run. Loops that are known to go round less often, and those of
+    ways back (`gantry.bounded`), lose it without a check.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
+def HoistSumsPass : Pass<"gantry-hoist-sums", "::mlir::func::FuncOp"> {
+  let summary = "multiply once behind a loop what its rounds multiply and add up";
+  let description = [{
+    Where the loop of a way back (`gantry.bounded`) carries a sum to which each round adds a product of rows,
+    x^T d of [m, k] and [m, n] as weights get it of a recurrent layer, the rounds stack their
+    rows instead, and one product of all rows comes behind the loop. Rows are added up in the order in which
+    the rounds have them; those of rounds that a loop did not have are zeros. Left alone: sums that the rounds
+    read, products whose rows are more than the sum has, and other loops, whose sums are those of the program.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def MergeOpsPass : Pass<"gantry-merge-ops", "::mlir::ModuleOp"> {
   let summary = "make one op of those that are equal and ask for the same";
   let description = [{

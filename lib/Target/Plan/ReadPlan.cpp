@@ -389,7 +389,8 @@ struct Reader {
     plan::ir::CheckOp::create(b, loc(), all.front(), ValueRange(all).drop_front(),
                               b.getStringAttr(textOf(about.operand())), numbers(about.shape()),
                               numbers(about.sizes()), device(command->device()), name,
-                              b.getStringAttr(textOf(about.source_op())), place);
+                              b.getStringAttr(textOf(about.source_op())), place,
+                              about.says() ? b.getStringAttr(textOf(about.says())) : StringAttr());
   }
 
   void readCommand(const fb::Command *command) {

@@ -537,6 +537,7 @@ struct Writer {
     about->source_op = check.getSourceOp().str();
     about->shape.assign(check.getShape().begin(), check.getShape().end());
     about->sizes.assign(check.getSizes().begin(), check.getSizes().end());
+    about->says = check.getSays().value_or("").str();
     return command;
   }
 

@@ -302,7 +302,8 @@ LogicalResult Expansion::expandWhile(WhileOp loop) {
   SmallVector<Slot> slots = slotsOf(*loop);
   Replica &first = *llvm::find_if(replicas, [](const Replica &r) { return !r.isEmpty; });
   SmallVector<Value> inits = valuesOf(slots, loop.getInits());
-  auto made = WhileOp::create(builder, loop.getLoc(), TypeRange(ValueRange(inits)), inits);
+  auto made = WhileOp::create(builder, loop.getLoc(), TypeRange(ValueRange(inits)), inits,
+                              loop.getAtMostAttr());
   for (auto [from, to] : llvm::zip(loop->getRegions(), made->getRegions())) {
     Block &block = to.emplaceBlock();
     for (auto [slot, init] : llvm::zip(slots, inits))

@@ -372,7 +372,8 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     SmallVector<Value> inits(op.getInits());
     llvm::append_range(inits, carried);
     OpBuilder builder(op);
-    auto next = WhileOp::create(builder, op.getLoc(), TypeRange(ValueRange(inits)), inits);
+    auto next = WhileOp::create(builder, op.getLoc(), TypeRange(ValueRange(inits)), inits,
+                                op.getAtMostAttr());
     takeRegions(op, next);
     assign(written, values, next.getResults().drop_front(op.getNumResults()));
     replace(op, next);

@@ -60,7 +60,7 @@ LogicalResult FunctionLowering::lowerCheck(AssertIndicesOp op) {
   plan::ir::CheckOp::create(builder, op.getLoc(), first, held.getArrayRef(), op.getIndicesAttr(),
                             op.getShapeAttr(), op.getSizesAttr(), state.symbolOf(state.host()),
                             op.getReaderAttr(), op.getSourceOpAttr(),
-                            text(describeLocation(op.getLoc())));
+                            text(describeLocation(op.getLoc())), op.getSaysAttr());
   return success();
 }
 

@@ -107,7 +107,7 @@ private:
       stayWith(companionOf(reader, check.indices), first);
     auto end = AssertIndicesOp::create(builder, reader->getLoc(), first, nameOfValue(check.indices),
                                        shapeOf(check.indices), check.sizes,
-                                       name ? name.getValue() : "", sourceOpOf(reader));
+                                       name ? name.getValue() : "", sourceOpOf(reader), StringAttr());
     if (name)
       end->setAttr(kNameAttr, name);
     last[keyOf(reader->getBlock(), check.indices)] = end;

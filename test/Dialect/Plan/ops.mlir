@@ -90,6 +90,8 @@ plan.func @main inputs [#plan.binding<"x" : tensor<4xf32> on @d0>]
   // CHECK: plan.check %[[S]] of "i" shape [] sizes [4, 5] on @d0 "pick" is "GatherND" at ""
   plan.check %s held (%t, %c) of "ids" shape [2, 3] sizes [9] on @d0 "embedding" is "Gather" at "model.onnx"
   plan.check %s of "i" shape [] sizes [4, 5] on @d0 "pick" is "GatherND" at ""
+  // CHECK: plan.check %[[S]] of "rounds" shape [] sizes [8] on @d0 "loop" is "While" at "" says "goes on"
+  plan.check %s of "rounds" shape [] sizes [8] on @d0 "loop" is "While" at "" says "goes on"
 
   // CHECK: plan.if %[[C]] {
   // CHECK-NEXT: plan.copy %[[X]] to %[[Y]] on @d0 "y" at "graph.mlir:4:3"

@@ -36,7 +36,7 @@ func.func @loop(%x: tensor<f32>, %n: tensor<i64>) -> tensor<f32> {
   // expected-note @below {{it is differentiated here; it makes the loss itself}}
   %0:2 = gantry.gradient (%x) : (tensor<f32>) -> (tensor<f32>, tensor<f32>) {
   ^bb0(%v: tensor<f32>):
-    // expected-error @below {{'gantry.while' op has no gradient: how often it runs is not known when compiling; count its rounds from one constant to another}}
+    // expected-error @below {{'gantry.while' op has no gradient: nothing bounds how often it goes round; count its rounds from one constant to another, or give it at_most}}
     %1:2 = gantry.while (%zero, %v) : (tensor<i64>, tensor<f32>) -> (tensor<i64>, tensor<f32>) {
     ^bb0(%i: tensor<i64>, %a: tensor<f32>):
       %c = gantry.compare lt, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
@@ -124,4 +124,31 @@ func.func @foreign(%x: tensor<4xf32>, %s: tensor<4xf32>) -> tensor<4xf32> {
     gantry.yield %1 : tensor<4xf32>
   }
   return %0#1 : tensor<4xf32>
+}
+
+// -----
+
+// Inside of loops as well.
+func.func @in_a_loop(%x: tensor<4xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) -> tensor<2xf32> {
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %one = gantry.constant dense<1> : tensor<i64>
+  %three = gantry.constant dense<3> : tensor<i64>
+  // expected-note @below {{it is differentiated here; the way from the loss to it: gantry.reduce_sum, gantry.while}}
+  %0:2 = gantry.gradient (%u) : (tensor<2xf32>) -> (tensor<f32>, tensor<2xf32>) {
+  ^bb0(%v: tensor<2xf32>):
+    %1:2 = gantry.while (%zero, %x) : (tensor<i64>, tensor<4xf32>) -> (tensor<i64>, tensor<4xf32>) {
+    ^bb0(%j: tensor<i64>, %a: tensor<4xf32>):
+      %c = gantry.compare lt, %j, %three : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      gantry.yield %c : tensor<i1>
+    } do {
+    ^bb0(%j: tensor<i64>, %a: tensor<4xf32>):
+      // expected-error @below {{'gantry.scatter_elements' op with the reduction 'mul' has no gradient; only 'none' and 'add' have one}}
+      %2 = gantry.scatter_elements %a, %i, %v {axis = 0 : i64, reduction = #gantry<reduction mul>} : (tensor<4xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<4xf32>
+      %3 = gantry.add %j, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      gantry.yield %3, %2 : tensor<i64>, tensor<4xf32>
+    }
+    %4 = gantry.reduce_sum %1#1 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    gantry.yield %4 : tensor<f32>
+  }
+  return %0#1 : tensor<2xf32>
 }

@@ -65,22 +65,22 @@ func.func @branch(%x: tensor<4xf32>, %y: tensor<4xf32>, %c: tensor<i1>, %s: tens
 // CHECK: %[[V14:.*]] = gantry.constant dense<2> : tensor<i64>
 // CHECK: %[[V15:.*]] = gantry.constant dense<0.000000e+00> : tensor<f32>
 // CHECK: %[[V16:.*]] = gantry.broadcast %[[V15]]{{.*}} -> tensor<4xf32>
-// CHECK: %[[V17:.*]]:3 = gantry.while(%[[V14]], %[[S]], %[[V16]]) : (tensor<i64>, tensor<4xf32>, tensor<4xf32>) -> (tensor<i64>, tensor<4xf32>, tensor<4xf32>) {
-// CHECK: ^bb0(%[[A25_0:[^:]*]]: tensor<i64>, %[[A25_1:[^:]*]]: tensor<4xf32>, %[[A25_2:[^:]*]]: tensor<4xf32>):
+// CHECK: %[[V17:.*]]:4 = gantry.while(%[[V14]], %[[S]], %[[V14]], %[[V16]]) at_most 3 : (tensor<i64>, tensor<4xf32>, tensor<i64>, tensor<4xf32>) -> (tensor<i64>, tensor<4xf32>, tensor<i64>, tensor<4xf32>) {
+// CHECK: ^bb0(%[[A25_0:[^:]*]]: tensor<i64>, %[[A25_1:[^:]*]]: tensor<4xf32>, %[[A25_2:[^:]*]]: tensor<i64>, %[[A25_3:[^:]*]]: tensor<4xf32>):
 // CHECK: %[[V18:.*]] = gantry.constant dense<0> : tensor<i64>
 // CHECK: %[[V19:.*]] = gantry.compare {{ *}}ge, %[[A25_0]], %[[V18]]
 // CHECK: gantry.yield %[[V19]]
 // CHECK: } do {
-// CHECK: ^bb0(%[[A30_0:[^:]*]]: tensor<i64>, %[[A30_1:[^:]*]]: tensor<4xf32>, %[[A30_2:[^:]*]]: tensor<4xf32>):
-// CHECK: %[[V20:.*]] = gantry.gather %[[V7]]#3, %[[A30_0]] {axis = 0 : i64}
-// CHECK: %[[V21:.*]] = gantry.mul %[[A30_1]], %[[W]] {gantry.name = "step/grad_lhs"}
-// CHECK: %[[V22:.*]] = gantry.mul %[[A30_1]], %[[V20]] {gantry.name = "step/grad_rhs"}
-// CHECK: %[[V23:.*]] = gantry.constant dense<1> : tensor<i64>
-// CHECK: %[[V24:.*]] = gantry.sub %[[A30_0]], %[[V23]]
-// CHECK: %[[V25:.*]] = gantry.add %[[A30_2]], %[[V22]]
-// CHECK: gantry.yield %[[V24]], %[[V21]], %[[V25]]
-// CHECK: }
-// CHECK: return %[[V17]]#1, %[[V17]]#2
+// CHECK: ^bb0(%[[A30_0:[^:]*]]: tensor<i64>, %[[A30_1:[^:]*]]: tensor<4xf32>, %[[A30_2:[^:]*]]: tensor<i64>, %[[A30_3:[^:]*]]: tensor<4xf32>):
+// CHECK: %[[V20:.*]] = gantry.sub %[[A30_0]], %{{.*}}
+// CHECK: %[[V21:.*]] = gantry.sub %[[A30_2]], %{{.*}}
+// CHECK: %[[V22:.*]] = gantry.gather %[[V7]]#3, %[[A30_2]] {axis = 0 : i64}
+// CHECK: %[[V23:.*]] = gantry.mul %[[A30_1]], %[[W]] {gantry.name = "step/grad_lhs"}
+// CHECK: %[[V24:.*]] = gantry.mul %[[A30_1]], %[[V22]] {gantry.name = "step/grad_rhs"}
+// CHECK: %[[V25:.*]] = gantry.add %[[A30_3]], %[[V24]]
+// CHECK: gantry.yield %[[V20]], %[[V23]], %[[V21]], %[[V25]]
+// CHECK: } {gantry.bounded}
+// CHECK: return %[[V17]]#1, %[[V17]]#3
 func.func @loop(%x: tensor<4xf32>, %w: tensor<4xf32>, %s: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %zero = gantry.constant dense<0> : tensor<i64>
   %one = gantry.constant dense<1> : tensor<i64>
@@ -227,4 +227,44 @@ func.func @foreign(%x: tensor<4xf32>, %s: tensor<4xf32>) -> tensor<4xf32> {
     gantry.yield %1 : tensor<4xf32>
   }
   return %0#1 : tensor<4xf32>
+}
+
+// Of a loop that is only bounded the way back begins with the last round that there was. What a round reads of outside by a counter is
+// read again, the counter counts back, and the row that was read gets its part of the sum in place. What is carried and stays is read where
+// it came from.
+// CHECK-LABEL: @bounded(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>, %[[ROWS:[^:]*]]: tensor<9x4xf32>, %[[N:[^:]*]]: tensor<i64>, %[[S:[^:]*]]: tensor<4xf32>
+// CHECK: %[[THERE:.*]]:5 = gantry.while({{.*}}) at_most 9 : (tensor<i64>, tensor<4xf32>, tensor<4xf32>, tensor<i64>, tensor<9x4xf32>)
+// CHECK: } {gantry.name = "scan"}
+// CHECK: %[[LAST:.*]] = gantry.sub %[[THERE]]#3, %{{.*}} : (tensor<i64>, tensor<i64>)
+// CHECK: %[[INDEX:.*]] = gantry.sub %[[THERE]]#0, %{{.*}} : (tensor<i64>, tensor<i64>)
+// CHECK: %[[BACK:.*]]:5 = gantry.while(%[[LAST]], %[[S]], %[[LAST]], %[[INDEX]], %{{.*}}) at_most 9 :
+// CHECK: } do {
+// CHECK: ^bb0(%{{[^:]*}}: tensor<i64>, %[[D:[^:]*]]: tensor<4xf32>, %[[POSITION:[^:]*]]: tensor<i64>, %[[I:[^:]*]]: tensor<i64>, %[[SUM:[^:]*]]: tensor<9x4xf32>):
+// CHECK: %[[V:.*]] = gantry.gather %[[THERE]]#4, %[[POSITION]] {axis = 0 : i64
+// CHECK: %[[ROW:.*]] = gantry.gather %[[ROWS]], %[[I]] {axis = 0 : i64, gantry.name = "row/again"}
+// CHECK: %[[OLD:.*]] = gantry.gather %[[SUM]], %[[I]] {axis = 0 : i64
+// CHECK: %[[NEW:.*]] = gantry.add %[[OLD]], %{{.*}}
+// CHECK: gantry.set_slice %[[SUM]], %[[NEW]], %[[I]] {axis = 0 : i64
+// CHECK: } {gantry.bounded}
+func.func @bounded(%x: tensor<4xf32>, %rows: tensor<9x4xf32>, %n: tensor<i64>, %s: tensor<4xf32>) -> (tensor<4xf32>, tensor<9x4xf32>) {
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %one = gantry.constant dense<1> : tensor<i64>
+  %0:3 = gantry.gradient (%x, %rows, %s) seeds 1 : (tensor<4xf32>, tensor<9x4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<9x4xf32>) {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<9x4xf32>):
+    %1:3 = gantry.while (%zero, %a, %s) at_most 9 : (tensor<i64>, tensor<4xf32>, tensor<4xf32>) -> (tensor<i64>, tensor<4xf32>, tensor<4xf32>) {
+    ^bb0(%i: tensor<i64>, %v: tensor<4xf32>, %k: tensor<4xf32>):
+      %c = gantry.compare lt, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      gantry.yield %c : tensor<i1>
+    } do {
+    ^bb0(%i: tensor<i64>, %v: tensor<4xf32>, %k: tensor<4xf32>):
+      %row = gantry.gather %b, %i {axis = 0 : i64, gantry.name = "row"} : (tensor<9x4xf32>, tensor<i64>) -> tensor<4xf32>
+      %2 = gantry.mul %v, %row : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %3 = gantry.mul %2, %k : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %4 = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      gantry.yield %4, %3, %k : tensor<i64>, tensor<4xf32>, tensor<4xf32>
+    } {gantry.name = "scan"}
+    gantry.yield %1#1 : tensor<4xf32>
+  }
+  return %0#1, %0#2 : tensor<4xf32>, tensor<9x4xf32>
 }

@@ -123,6 +123,8 @@ LogicalResult WhileOp::verify() {
   for (Region *region : {&getConditionBody(), &getBody()})
     if (!gantry::detail::areCompatibleTypes(region->getArgumentTypes(), carried))
       return emitOpError() << "regions must take (" << carried << ")";
+  if (int64_t most = getAtMost().value_or(0); most < 0)
+    return emitOpError() << "has at_most = " << most << "; a loop has 0 rounds or more";
   Type flag = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
   if (failed(verifyYields(*this, getConditionBody(), flag, "condition region")))
     return failure();

@@ -136,14 +136,16 @@ def Gantry_AssertIndicesOp : Op<Gantry_Dialect, "assert_indices", [MemoryEffects
     Reads on the host what `gantry.first_bad_index` found of indices of that `shape` and those
     `sizes`. A bad index ends the run with an error, before any variable has changed. The other
     attributes are what the error says: the op by its own name and that of its type, and the name
-    of the indices. Inserted by `gantry-insert-index-checks`; Schedule makes a `plan.check` of it.
+    of the indices. With `says` that is the error. Inserted by `gantry-insert-index-checks`, and by
+    `gantry-bound-loops` for rounds of loops; Schedule makes a `plan.check` of it.
 
     Example: `gantry.assert_indices %first of "ids" shape [2, 3] sizes [9] in "embedding" is "Gather" : tensor<2xi64>`
   }];
   let arguments = (ins Gantry_IndexTensor:$first, StrAttr:$indices, DenseI64ArrayAttr:$shape,
-                       DenseI64ArrayAttr:$sizes, StrAttr:$reader, StrAttr:$source_op);
+                       DenseI64ArrayAttr:$sizes, StrAttr:$reader, StrAttr:$source_op,
+                       OptionalAttr<StrAttr>:$says);
   let assemblyFormat = [{
-    $first `of` $indices `shape` $shape `sizes` $sizes `in` $reader `is` $source_op attr-dict `:`
+    $first `of` $indices `shape` $shape `sizes` $sizes `in` $reader `is` $source_op (`says` $says^)? attr-dict `:`
     type($first)
   }];
   let hasVerifier = 1;

@@ -117,6 +117,10 @@ def Gantry_WhileOp : Op<Gantry_Dialect, "while", [SingleBlock, RecursiveMemoryEf
     Carried values start as `inits`. The condition region takes them and yields one scalar i1; while
     it is true, the body region takes them and yields the next ones. The results are the last ones.
 
+    With `at_most N` the body runs at most N times: a condition that still holds then ends the run with an
+    error, as an index out of range does (`gantry-bound-loops`). A loop whose rounds no constants tell has a
+    gradient by it: so many rows are kept for the way back.
+
     As a `RegionBranchOpInterface` it tells the flow of values exactly: `inits`, and what the body
     yields, become the arguments of both regions and the results. MLIR forwards only operands of a
     terminator, and the condition yields the flag alone; so the edges that carry values go around the
@@ -138,10 +142,13 @@ def Gantry_WhileOp : Op<Gantry_Dialect, "while", [SingleBlock, RecursiveMemoryEf
     }
     ```
   }];
-  let arguments = (ins Variadic<Gantry_Tensor>:$inits);
+  let arguments = (ins Variadic<Gantry_Tensor>:$inits, OptionalAttr<I64Attr>:$at_most);
   let results = (outs Variadic<Gantry_Tensor>:$results);
   let regions = (region SizedRegion<1>:$condition_body, SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $inits `)` `:` functional-type($inits, $results) $condition_body `do` $body attr-dict";
+  let assemblyFormat = [{
+    `(` $inits `)` (`at_most` $at_most^)? `:` functional-type($inits, $results) $condition_body `do` $body
+    attr-dict
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = compatibleEdges;
 }

@@ -399,15 +399,15 @@ def Plan_CheckOp : Plan_Op<"check"> {
     What is in `held` is not written before; that keeps variables as they were. The rest is for the
     error: `name` and `source_op` are those of the op that reads the indices, `indices` the name of
     what holds them, in that `shape`; they belong into [-size, size), with one of `sizes` for each
-    component of a tuple or one for all.
+    component of a tuple or one for all. With `says` that is the whole error.
     Example: `plan.check %f held(%v) of "ids" shape [2, 3] sizes [9] on @d0 "embedding" is "Gather" at "model.onnx"`
   }];
   let arguments = (ins Plan_BufferType:$first, Variadic<Plan_BufferType>:$held, StrAttr:$indices,
                        DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$sizes, FlatSymbolRefAttr:$device,
-                       StrAttr:$name, StrAttr:$source_op, StrAttr:$location);
+                       StrAttr:$name, StrAttr:$source_op, StrAttr:$location, OptionalAttr<StrAttr>:$says);
   let assemblyFormat = [{
     $first (`held` `(` $held^ `)`)? `of` $indices `shape` $shape `sizes` $sizes `on` $device $name
-    `is` $source_op `at` $location attr-dict
+    `is` $source_op `at` $location (`says` $says^)? attr-dict
   }];
 }
 
