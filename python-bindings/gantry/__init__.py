@@ -8,7 +8,7 @@
 from .compat import _names
 from . import _runtime, device as _device, errors, math, ops, random
 from ._runtime import config
-from .autodiff import grad, hvp, jvp, value_and_grad, vjp
+from .autodiff import checkpoint, custom_gradient, grad, hvp, jvp, value_and_grad, vjp
 from .array import Array, arange, array, from_dlpack, full, ones, tensor, zeros
 from ._donate import donate
 from ._tensors import load_safetensors, save_safetensors

@@ -4,7 +4,8 @@ from . import (callbacks as callbacks, data as data, distribute as distribute, e
                metrics as metrics, nn as nn, ops as ops, optim as optim, random as random)
 from .array import (Array as Array, arange as arange, array as array, from_dlpack as from_dlpack, full as full,
                     ones as ones, tensor as tensor, zeros as zeros)
-from .autodiff import grad as grad, hvp as hvp, jvp as jvp, value_and_grad as value_and_grad, vjp as vjp
+from .autodiff import (checkpoint as checkpoint, custom_gradient as custom_gradient, grad as grad, hvp as hvp, jvp as jvp,
+                       value_and_grad as value_and_grad, vjp as vjp)
 from ._donate import donate as donate
 from ._tensors import load_safetensors as load_safetensors, save_safetensors as save_safetensors
 from .device import (Device as Device, cpu as cpu, device as device, devices as devices, gpu as gpu, gpus as gpus,

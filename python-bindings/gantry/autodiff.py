@@ -11,6 +11,7 @@ import functools
 import inspect
 
 from . import _c
+from ._apply import tapes
 from .array import Kept, Reads
 from .errors import InvalidArgumentError
 from .function import Function, flatten, read_all, unflatten
@@ -191,6 +192,123 @@ def grad(f, wrt=0, has_aux=False, allow_unused=False, argnums=None, over=None):
         made, gradients = _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, over=over)
         return (gradients, made[1]) if has_aux else gradients
     return _Differentiated(f, functools.wraps(f)(give))
+
+
+# ---- regions with ways back of their own ----
+
+def checkpoint(f):
+    """A function that gives what f gives. Where it is differentiated nothing of what it computes in between is kept for the way
+    back, which computes it again from the arguments: less memory, for the time of f once more. f draws the same random numbers
+    both times."""
+    def run(*args, **kwargs):
+        graph, shape = tracing(), []
+        if graph is None or tapes():
+            return f(*args, **kwargs)
+
+        def body(_):
+            leaves, structure = flatten(read_all(f(*args, **kwargs)))
+            shape.append(structure)
+            return [graph.value(leaf) for leaf in leaves]
+        graph.locate()
+        graph.begin_op("checkpoint", ())
+        try:
+            graph.region((), body)
+        except BaseException:
+            graph.abandon_op()
+            raise
+        return unflatten(shape[0], iter(graph.end_op()))
+    return functools.wraps(f)(run)
+
+
+def _type(value):
+    return f"{value.dtype}{list(value.shape)}"
+
+
+class _Custom:
+    """A function with a gradient of its own, of some arguments, in a graph."""
+
+    def __init__(self, graph, f, args):
+        self.graph, self.f = graph, f
+        leaves, self.taken = flatten(read_all(args))
+        self.values = [graph.value(leaf) for leaf in leaves]
+        # The types that it gives are known once it is traced, which leaves no trace.
+        self.kinds, self.given = graph.outline(lambda: self._kinds(self._call(self.values)[0]))
+
+    def _call(self, values):
+        """What f gives: its value, and the function of its cotangents."""
+        made = self.f(*unflatten(self.taken, iter(values)))
+        if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
+            raise InvalidArgumentError(f"custom_gradient: '{_name(self.f)}' gives its value and a function of the value's cotangents, as a "
+                                       f"pair; got {made!r}")
+        return read_all(made[0]), made[1]
+
+    def _kinds(self, value):
+        leaves, shape = flatten(value)
+        return [(leaf.dtype, leaf.shape) for leaf in map(self.graph.value, leaves)], shape
+
+    def forward(self, values):
+        return [self.graph.value(leaf) for leaf in flatten(self._call(values)[0])[0]]
+
+    def backward(self, given):
+        """Gradients of the arguments of floats; f is made once more, of which MergeOps keeps one."""
+        taken, rest = given[:len(self.values)], iter(given[len(self.values) + len(self.kinds):])
+        cotangents = unflatten(self.given, iter([next(rest) if dtype.is_floating else None for dtype, _ in self.kinds]))
+        made, count = self._call(taken)[1](cotangents), len(self.taken[1])
+        is_list = isinstance(made, (tuple, list))
+        if count == 1 and not (is_list and len(made) == 1):
+            made, is_list = (made,), True
+        if not is_list or len(made) != count:
+            raise InvalidArgumentError(f"custom_gradient: '{_name(self.f)}' has {count} arguments, and its function of cotangents gives "
+                                       f"{f'{len(made)} gradients' if is_list else 'one gradient'}")
+        return self._fitting(made, taken)
+
+    def _fitting(self, made, taken):
+        gradients, place = [], 0
+        for i, (gradient, shape) in enumerate(zip(made, self.taken[1])):
+            count = len(flatten(unflatten(shape, iter(taken[place:])))[0])
+            wanted, place = taken[place:place + count], place + count
+            own = [None] * count if gradient is None else flatten(read_all(gradient))[0]
+            if len(own) != count:
+                raise InvalidArgumentError(f"custom_gradient: argument {i} of '{_name(self.f)}' is {count} arrays, and its gradient {len(own)}")
+            for value, each in zip(wanted, own):
+                if not value.dtype.is_floating:
+                    continue
+                each = value * 0 if each is None else self.graph.value(each, value.dtype)
+                if (each.dtype, each.shape) != (value.dtype, value.shape):
+                    raise InvalidArgumentError(f"custom_gradient: argument {i} of '{_name(self.f)}' is {_type(value)}, and its gradient "
+                                               f"{_type(each)}")
+                gradients.append(each)
+        return gradients
+
+    def make(self):
+        kinds = [(value.dtype, value.shape) for value in self.values]
+        self.graph.locate()
+        self.graph.begin_op("custom_gradient", self.values, results=self.kinds)
+        try:
+            self.graph.region(kinds, self.forward)
+            self.graph.region(kinds + self.kinds + [kind for kind in self.kinds if kind[0].is_floating], self.backward)
+        except BaseException:
+            self.graph.abandon_op()
+            raise
+        return unflatten(self.given, iter(self.graph.end_op()))
+
+
+def custom_gradient(f):
+    """A function with a gradient of its own, as a decorator:
+
+    >>> @gt.custom_gradient
+    ... def clipped(x):
+    ...     return x, lambda d: gt.ops.clamp(d, -1.0, 1.0)
+
+    f gives a value and a function that takes the value's cotangents, in its structure, and gives a gradient for each of f's
+    arguments, None for zeros. What f reads besides its arguments, Variables among it, is a constant to it. Outside of gradients
+    the function is f's value. InvalidArgumentError, where it is traced, for gradients of other types than the arguments'."""
+    def run(*args):
+        if tapes():
+            raise InvalidArgumentError("a tape cannot record gantry.custom_gradient; gantry.value_and_grad differentiates it")
+        graph = tracing()
+        return f(*args)[0] if graph is None else _Custom(graph, f, args).make()
+    return functools.wraps(f)(run)
 
 
 def vjp(f, *args):

@@ -19,7 +19,7 @@ from .errors import InvalidArgumentError
 from .graph import Graph, Value, tracing
 from .random import Key, next_key
 from .variable import extended, renew
-from . import _runtime, ops
+from . import _c, _runtime, ops
 
 
 class Same:
@@ -270,17 +270,26 @@ def cond(predicate, on_true, on_false, *operands):
     return unflatten(shapes[0], iter(graph.end_op()))
 
 
-def while_loop(condition, body, init):
-    """Runs `body` on what it gave last, first on `init`, as long as `condition` of that holds."""
+def while_loop(condition, body, init, at_most=None):
+    """Runs `body` on what it gave last, first on `init`, as long as `condition` of that holds.
+
+    at_most  how many rounds there are at most. A loop has gradients where this bounds it, or its condition compares a counter
+             with a constant; in a function a round beyond ends the run: InvalidArgumentError, and no variable has changed
+    """
+    if at_most is not None and (not isinstance(at_most, int) or isinstance(at_most, bool) or at_most < 0):
+        raise InvalidArgumentError(f"at_most is a number of rounds, got {at_most!r}")
     graph = _recorded("while_loop")
     if graph is None:
-        state = init
+        state, rounds = init, 0
         while bool(condition(state)):
-            state = body(state)
+            if rounds == at_most:
+                raise InvalidArgumentError(f"the loop goes on after the {at_most} round{'' if at_most == 1 else 's'} that it has at most; a "
+                                           "larger at_most gives it more")
+            state, rounds = body(state), rounds + 1
         return state
     with graph.draws.loop() as loop:
         drawn = graph.draws.mark()
-        shape = _trace_loop(graph, condition, body, init)
+        shape = _trace_loop(graph, condition, body, init, at_most)
         if not loop.draws:
             return unflatten(shape, iter(graph.end_op()))
         # What each round draws anew needs its number.
@@ -288,17 +297,17 @@ def while_loop(condition, body, init):
         graph.draws.back(drawn)
         shape = _trace_loop(graph, lambda state: loop.at(state[0], condition, state[1]),
                             lambda state: (state[0] + 1, loop.at(state[0], body, state[1])),
-                            (graph.constant(0, "int64"), init))
+                            (graph.constant(0, "int64"), init), at_most)
         return unflatten(shape, iter(graph.end_op()))[1]
 
 
-def _trace_loop(graph, condition, body, init):
+def _trace_loop(graph, condition, body, init, at_most):
     """Makes the loop but for its end; gives the structure of its state."""
     leaves, shape = flatten(init)
     values = [graph.value(leaf) for leaf in leaves]
     types = [(value.dtype, value.shape) for value in values]
     graph.locate()
-    graph.begin_op("while", values)
+    graph.begin_op("while", values, [("at_most", _c.ATTRIBUTE_INT, at_most)])
     try:
         graph.region(types, lambda given: [graph.value(condition(unflatten(shape, iter(given))))])
         graph.region(types, lambda given: _yield_all(graph, body(unflatten(shape, iter(given))), "the body", shape)[0])
@@ -308,11 +317,12 @@ def _trace_loop(graph, condition, body, init):
     return shape
 
 
-def scan(body, init, xs=None, length=None):
+def scan(body, init, xs=None, length=None, reverse=False):
     """Steps that hand something on and leave something behind: `carry, y = body(carry, x)` for each slice x of xs along
     the first dimension. Gives the last carry, and the ys stacked along a new first dimension.
 
-    carry, x and y are arrays or trees of them; y may be None, and so may xs with a `length`.
+    carry, x and y are arrays or trees of them; y may be None, and so may xs with a `length`. With `reverse` the last slice comes
+    first; the ys lie where their slices do.
     """
     graph = tracing()
     make = graph.value if graph is not None else lambda leaf: leaf if isinstance(leaf, Array) else array(leaf)
@@ -335,7 +345,7 @@ def scan(body, init, xs=None, length=None):
 
     if graph is None:
         carry, stacked = init, None
-        for i in range(length):
+        for i in reversed(range(length)) if reverse else range(length):
             index = array(i)
             carry, ys, ys_shape = step(index, carry)
             if stacked is None:
@@ -349,10 +359,11 @@ def scan(body, init, xs=None, length=None):
     def onwards(state):
         index, carry, stacked = state
         carry, ys, _ = step(index, carry)
-        return index + 1, carry, put(stacked, ys, index)
+        return index - 1 if reverse else index + 1, carry, put(stacked, ys, index)
 
     stacked = [ops.broadcast(graph.constant(0, dtype), (length, *dims)) for dtype, dims in kinds]
-    _, carry, stacked = while_loop(lambda state: state[0] < length, onwards, (graph.value(0), init, stacked))
+    going = (lambda state: state[0] >= 0) if reverse else (lambda state: state[0] < length)
+    _, carry, stacked = while_loop(going, onwards, (graph.value(length - 1 if reverse else 0), init, stacked))
     return carry, unflatten(ys_shape, iter(stacked))
 
 

@@ -17,6 +17,7 @@ import threading
 from . import math as gm, ops
 from ._named import look_up
 from .errors import InvalidArgumentError
+from .function import scan
 from .graph import Value, user_frame
 
 _told = set()  # places that a remark was made for
@@ -228,13 +229,77 @@ def triplet(anchor, positive, negative, margin=1.0, weights=None, by_weight=Fals
     return _mean(ops.relu(apart(anchor, positive) - apart(anchor, negative) + margin), weights, by_weight)
 
 
+_NEVER = -1e30  # the logarithm of what cannot be, so that no infinities meet
+
+
+def _log_sum(*logs):
+    """log of the sum of e^x, by the largest, which is a constant to gradients: what it adds it takes away."""
+    top = ops.stop_gradient(functools.reduce(ops.maximum, logs))
+    return top + ops.log(functools.reduce(ops.add, [ops.exp(each - top) for each in logs]))
+
+
+def ctc(labels, outputs, sizes=None, steps=None, blank=0, from_logits=False, weights=None, by_weight=False):
+    """-log of the probability that outputs [n, t, k], with repetitions joined and blanks taken out, are the labels [n, s]:
+    Graves et al., Connectionist temporal classification, 2006.
+
+    sizes  how many labels a row has, [n] integers; where none are given those that are not `blank`, which come first
+    steps  how many of the t outputs a row has; all where none are given
+
+    A row whose labels need more steps than it has gives infinity, and gradients of zero. PyTorch's mean divides what rows give by
+    their sizes: weights=1 / sizes."""
+    labels, outputs = gm.tensor(labels), _wide(outputs)
+    if labels.dtype.is_floating or labels.dtype == "bool":
+        raise InvalidArgumentError(f"ctc takes labels of integers, got {labels.dtype}{list(labels.shape)}")
+    if not outputs.dtype.is_floating or len(outputs.shape) != 3 or len(labels.shape) != 2 or labels.shape[0] != outputs.shape[0]:
+        raise InvalidArgumentError(f"ctc takes labels [n, s] for outputs [n, t, k] of floats, got {list(labels.shape)} for "
+                                   f"{outputs.dtype}{list(outputs.shape)}")
+    if not -outputs.shape[2] <= blank < outputs.shape[2]:
+        raise InvalidArgumentError(f"ctc has {outputs.shape[2]} classes, and blank is {blank}")
+    labels, blank = ops.cast(labels, "int32"), blank % outputs.shape[2]
+    (n, s), t = labels.shape, outputs.shape[1]
+    sizes = gm.sum(ops.cast(labels != blank, "int32"), 1) if sizes is None else _counts("sizes", sizes, n)
+    # Blanks in between, in front and behind: [n, 2 s + 1].
+    between = gm.reshape(gm.stack([gm.full_like(labels, blank), labels], 2), (n, 2 * s))
+    path = gm.concat([between, gm.full_like(labels[:, :1], blank)], 1) if s else gm.full_like(ops.reshape(sizes, (n, 1)), blank)
+    logs = ops.transpose(_log_of("ctc", outputs, from_logits), (1, 0, 2))
+    logs = ops.gather_elements(logs, ops.broadcast(ops.reshape(path, (1, *path.shape)), (t, *path.shape)), 2)
+    before = lambda x, count, filler: ops.pad(x[:, :max(x.shape[1] - count, 0)], filler, (0, min(count, x.shape[1])), (0, 0), "constant")
+    never = gm.constant_like(logs, _NEVER)
+    skips = ops.logical_and(path != blank, path != before(path, 2, gm.constant_like(path, blank)))
+    begin = gm.full_like(logs[0], _NEVER)
+    begin = ops.set_slice(begin, gm.full_like(begin[:, 0], 0), gm.tensor(0), 1)
+
+    def step(reached, given):
+        own = [reached, before(reached, 1, never), gm.where(skips, before(reached, 2, never), never)]
+        made = _log_sum(*own) + given[0]
+        return made if steps is None else gm.where(given[1], made, reached), None
+
+    given = (logs,)
+    if steps is not None:
+        number = ops.iota((t, n, 1), 0, dtype="int32")
+        given = (logs, number < ops.reshape(_counts("steps", steps, n), (1, n, 1)))
+    reached, _ = scan(step, begin, given)
+    end = ops.reshape(sizes, (n, 1)) * 2
+    last = ops.gather_elements(reached, end, 1)
+    label = gm.where(end > 0, ops.gather_elements(reached, ops.maximum(end - 1, 0), 1), never)
+    rows = -gm.squeeze(_log_sum(last, label), -1)
+    return _mean(gm.where(rows > -_NEVER / 2, gm.constant_like(rows, math.inf), rows), weights, by_weight)
+
+
+def _counts(what, given, n):
+    given = gm.tensor(given)
+    if given.dtype.is_floating or given.dtype == "bool" or tuple(given.shape) != (n,):
+        raise InvalidArgumentError(f"ctc takes {what} of integers [{n}], got {given.dtype}{list(given.shape)}")
+    return ops.cast(given, "int32")
+
+
 mean_squared_error, mean_absolute_error, binary_crossentropy, kl_divergence, cosine_similarity = mse, mae, bce, kl, cosine
 categorical_crossentropy, sparse_categorical_crossentropy = cce, scce
 
 _KERAS = {"mean_squared_error": mse, "mean_absolute_error": mae, "binary_crossentropy": bce, "categorical_crossentropy": cce,
           "sparse_categorical_crossentropy": scce, "kl_divergence": kl, "cosine_similarity": cosine}
 _NAMED = {"mse": mse, "mae": mae, "huber": huber, "log_cosh": log_cosh, "bce": bce, "cce": cce, "scce": scce, "nll": nll,
-          "kl": kl, "hinge": hinge, "cosine": cosine}
+          "kl": kl, "hinge": hinge, "cosine": cosine, "ctc": ctc}
 
 
 def named(given):

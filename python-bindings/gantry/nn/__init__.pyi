@@ -8,6 +8,7 @@ from .layers import (Activation as Activation, AvgPool as AvgPool, Conv1D as Con
 from .model import Add as Add, Concat as Concat, Input as Input, Model as Model
 from .module import Module as Module, Sequential as Sequential, is_training as is_training, training as training
 from .norms import BatchNorm as BatchNorm, GroupNorm as GroupNorm, LayerNorm as LayerNorm, RMSNorm as RMSNorm
+from .recurrent import GRU as GRU, LSTM as LSTM, Bidirectional as Bidirectional, SimpleRNN as SimpleRNN
 
 MaxPool1D = MaxPool
 MaxPool2D = MaxPool

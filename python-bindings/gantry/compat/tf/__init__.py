@@ -17,7 +17,7 @@ from .._devices import at_first
 from .._names import Namespace, missing
 
 # Gantry's own names for training are others than TensorFlow's.
-del GradientTape, Mirrored, Towers, Trainer, Variable, callbacks, data, distribute, grad, hvp, jvp, losses, metrics, nn, optim  # noqa: F821
+del GradientTape, Mirrored, Towers, Trainer, Variable, callbacks, checkpoint, data, distribute, grad, hvp, jvp, losses, metrics, nn, optim  # noqa: F821
 del tape, train, value_and_grad, variables, vjp  # noqa: F821
 
 PhysicalDevice = collections.namedtuple("PhysicalDevice", "name device_type")
