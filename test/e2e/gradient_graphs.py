@@ -7,6 +7,7 @@ from gradient_forms import Form, text_of, torch
 
 SHAPES = [(3, 4), (4, 3), (4,), (3, 1), (1, 4), (3, 3)]
 UNARY = [("tanh", "tanh"), ("sin", "sin"), ("sigmoid", "sigmoid"), ("neg", "neg"), ("atan", "atan"), ("erf", "erf"), ("cos", "cos")]
+ROUNDS = (0, 1, 3)  # what operands 6 to 8 hold
 BINARY = [("add", "add"), ("sub", "sub"), ("mul", "mul")]
 
 
@@ -19,7 +20,7 @@ class Graph:
         self.lines, self.steps, self.count = [], [], 0
         for _ in range(int(self.draw.integers(3, 14))):
             self.draw.choice([self.unary, self.unary, self.binary, self.binary, self.binary, self.product, self.row, self.reduce, self.move,
-                              self.checkpoint, self.branch, self.loop])()
+                              self.checkpoint, self.branch, self.loop, self.bounded])()
         self.finish()
 
     def pick(self, fits=lambda shape: True):
@@ -120,6 +121,33 @@ class Graph:
             return x
         self.keep(name, self.values[i][1], run)
 
+    def bounded(self):
+        """A loop whose rounds come with the input, with a branch on the number of the round."""
+        i = self.pick()
+        j = self.pick(lambda shape: shape == self.values[i][1])
+        name, kind, given = self.name(), text_of("f64", self.values[i][1]), int(self.draw.integers(len(ROUNDS)))
+        a, b = self.values[i][0], self.values[j][0]
+        most = ROUNDS[given] + int(self.draw.integers(0, 3))
+        self.lines += [f"{name}_z = gantry.constant dense<0> : tensor<i64>", f"{name}_o = gantry.constant dense<1> : tensor<i64>",
+                       f"{name}_n, {name} = gantry.while ({name}_z, {a}) at_most {most} : (tensor<i64>, {kind}) -> (tensor<i64>, {kind}) {{",
+                       f"^bb0({name}_i: tensor<i64>, {name}_v: {kind}):",
+                       f"  {name}_c = gantry.compare lt, {name}_i, %x{6 + given} : (tensor<i64>, tensor<i64>) -> tensor<i1>",
+                       f"  gantry.yield {name}_c : tensor<i1>", "} do {", f"^bb0({name}_j: tensor<i64>, {name}_w: {kind}):",
+                       f"  {name}_f = gantry.compare lt, {name}_j, {name}_o : (tensor<i64>, tensor<i64>) -> tensor<i1>",
+                       f"  {name}_1 = gantry.if {name}_f -> ({kind}) {{", f"    {name}_2 = gantry.mul {name}_w, {b} : ({kind}, {kind}) -> {kind}",
+                       f"    {name}_3 = gantry.sin {name}_2 : ({kind}) -> {kind}", f"    gantry.yield {name}_3 : {kind}", "  } else {",
+                       f"    {name}_4 = gantry.tanh {name}_w : ({kind}) -> {kind}", f"    {name}_5 = gantry.mul {name}_4, {b} : ({kind}, {kind}) -> {kind}",
+                       f"    gantry.yield {name}_5 : {kind}", "  } : tensor<i1>",
+                       f"  {name}_6 = gantry.add {name}_j, {name}_o : (tensor<i64>, tensor<i64>) -> tensor<i64>",
+                       f"  gantry.yield {name}_6, {name}_1 : tensor<i64>, {kind}", "}"]
+
+        def run(v):
+            x = v[i]
+            for n in range(ROUNDS[given]):
+                x = torch.tanh(x) * v[j] if n else torch.sin(x * v[j])
+            return x
+        self.keep(name, self.values[i][1], run)
+
     def finish(self):
         """The last value is the result; what nobody read so far is a part of it, too."""
         read = " ".join(self.lines)
@@ -150,5 +178,5 @@ def truth(value):
 def graph(seed):
     made = Graph(seed)
     # x3 is not read: a gradient of zeros.
-    return Form(f"graph {seed}", "f64:3 4, f64:4 3, f64:4, f64:2, i1:, i1:", "f64:", made.compute, body="\n".join(made.lines),
-                draws={4: truth(True), 5: truth(False)}, sizes=(1,))
+    return Form(f"graph {seed}", "f64:3 4, f64:4 3, f64:4, f64:2, i1:, i1:, i64:, i64:, i64:", "f64:", made.compute, body="\n".join(made.lines),
+                draws={4: truth(True), 5: truth(False), **{6 + i: truth(rounds) for i, rounds in enumerate(ROUNDS)}}, sizes=(1,))

@@ -6,7 +6,8 @@ at 197 and one of the others; with GANTRY_TEST_LONG=1 at all) with random cotang
 are made of ops that have rules, gradients of gradients may differ from PyTorch's by 1e-10 of the largest value; what the
 forward says on both sides of a point tells the slope to 1e-6. Narrow types are held against f64. With fusion and without, on
 one thread and on two, on a CPU and on a simulated GPU the bits are the same; on an interpreted one where nothing is added up.
-Random graphs (gradient_graphs.py) read values many times, in branches and loops, too. An op of Gradients.md with a rule and
+Random graphs (gradient_graphs.py) read values many times, in branches and loops, too; of these, of recurrent forms
+(gradient_steps.py) and of structure there are Jacobian-vector products as well. An op of Gradients.md with a rule and
 without a form fails.
 
 Usage: gradient_test.py --build-dir BUILD [--jobs N] [--graphs N] [--filter TEXT] [--json FILE] [-v]
@@ -29,6 +30,7 @@ import groups
 from cases import LONG
 from gradient_forms import APART, between, forms, text_of, torch
 from gradient_graphs import graph
+from gradient_steps import step_forms
 from kernel_forms import DTYPES, rounded
 
 INTERPRETED = bool(gantry_api.DEVICES)  # kernels of GPUs
@@ -39,6 +41,7 @@ STEP = 1e-5  # of a central difference
 # Of the largest value; sums of f16 and bf16 are f32, what is saved between ops is not.
 HAS_PYTORCH = hasattr(torch, "__version__") and isinstance(torch.__version__, str)
 OFF_BY = {"f64": AGAINST_PYTORCH, "f32": 1e-4, "f16": 1e-2, "bf16": 8e-2}
+PUSHED = ("structure", "recurrent", "random graphs")
 # By kernels and forms that stand for others, or that are differentiated as a part of one.
 TESTED_ELSEWHERE = {"all_reduce": "expand-gradients-structure.mlir", "max_pool_index": "max_pool"}
 
@@ -51,6 +54,7 @@ class Source:
     results: list
     wrt: list
     twice: bool
+    pushed: bool  # with a Jacobian-vector product: how values change along the directions, by the slope of a gradient in its cotangents
     nudges: dict  # by operand: where a central difference goes
 
 
@@ -73,14 +77,15 @@ def gradients(of, wrt, seeds, again):
 
 
 def reference(source, arrays, seeds, directions):
-    """Values, gradients, and those of the gradients' sum along `directions`."""
-    operands = tensors(arrays, source.wrt)
+    """Values, gradients, and those of the gradients' sum along `directions`, with respect to operands and, where that is asked, to
+    cotangents."""
+    operands, seeds = tensors(arrays, source.wrt), [torch.tensor(s.astype(np.float64), requires_grad=source.pushed) for s in seeds]
     wrt = [operands[i] for i in source.wrt]
     values = source.form.reference(*operands)
     values = tuple(values) if isinstance(values, (tuple, list)) or hasattr(values, "_fields") else (values,)
     floats = [y for y, kind in zip(values, source.results) if is_float(kind)]
-    first = gradients(floats, wrt, [torch.tensor(s.astype(np.float64)) for s in seeds], source.twice)
-    second = gradients(first, wrt, [torch.tensor(d) for d in directions], False) if source.twice else []
+    first = gradients(floats, wrt, seeds, source.twice)
+    second = gradients(first, [*wrt, *seeds] if source.pushed else wrt, [torch.tensor(d) for d in directions], False) if source.twice else []
     return [t.detach().numpy() for t in (*values, *first, *second)]
 
 
@@ -95,7 +100,8 @@ def make_case(form, element, n, number):
     twice = form.twice and element == "f64"
     directions = [draw.uniform(-1, 1, operands[i][1]) for i in wrt] if twice else []
     nudges = {i: draw.uniform(-1, 1, operands[i][1]) for i in wrt} if form.smooth and element == "f64" else {}
-    source = Source(form, form.lines(element, n), operands, results, wrt, twice, nudges)
+    pushed = twice and form.family in PUSHED
+    source = Source(form, form.lines(element, n), operands, results, wrt, twice, pushed, nudges)
     with np.errstate(all="ignore"):
         expected = reference(source, arrays, seeds, directions) if HAS_PYTORCH and form.reference else ()
     coarsest = max(OFF_BY[kind[0]] for kind in (*operands, *results) if is_float(kind))
@@ -111,7 +117,7 @@ def sizes_of(form, number):
 
 def make_cases(graphs):
     counts = collections.Counter()
-    for form in itertools.chain(forms(), map(graph, range(graphs))):
+    for form in itertools.chain(forms(), step_forms(), map(graph, range(graphs))):
         counts[form.op] += 1
         for element in form.types:
             for n in sizes_of(form, counts[form.op]) if element == "f64" else form.sizes[-1:]:
@@ -148,13 +154,17 @@ def text(source):
     if source.twice:
         arguments += [(f"%u{i}", kinds[i]) for i in source.wrt]
         body, _ = region(source, "b")
-        outer = [f"%o{i}" for i in source.wrt]
-        lines += [f"{', '.join([f'%p{i}' for i in source.wrt] + [f'%h{i}' for i in source.wrt])} = "
-                  + head(wrt, of_wrt, [f"%u{i}" for i in source.wrt], of_wrt, [*of_wrt, *of_wrt]),
-                  f"^bb0({', '.join(f'{o}: {t}' for o, t in zip(outer, of_wrt))}):",
-                  f"{', '.join([f'%w{i}' for i in order] + [f'%q{i}' for i in source.wrt])} = {head(outer, of_wrt, own, seeds, [*yielded, *of_wrt])}", *body, "}",
+        given, of_given, pushed = [*wrt, *own], [*of_wrt, *seeds], range(len(own))
+        outer, inner = [f"%o{i}" for i in source.wrt], [f"%z{i}" for i in pushed]
+        if not source.pushed:
+            given, of_given, inner, pushed = wrt, of_wrt, own, ()
+        slopes = [f"%h{i}" for i in source.wrt] + [f"%j{i}" for i in pushed]
+        lines += [f"{', '.join([*(f'%p{i}' for i in source.wrt), *slopes])} = "
+                  + head(given, of_given, [f"%u{i}" for i in source.wrt], of_wrt, [*of_wrt, *of_given]),
+                  f"^bb0({', '.join(f'{o}: {t}' for o, t in zip([*outer, *inner], of_given))}):",
+                  f"{', '.join([f'%w{i}' for i in order] + [f'%q{i}' for i in source.wrt])} = {head(outer, of_wrt, inner, seeds, [*yielded, *of_wrt])}", *body, "}",
                   f"gantry.yield {', '.join(f'%q{i}' for i in source.wrt)} : {', '.join(of_wrt)}", "}"]
-        results += [(f"%h{i}", kinds[i]) for i in source.wrt]
+        results += list(zip(slopes, of_given))
     return lines, arguments, results
 
 
