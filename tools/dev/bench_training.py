@@ -34,7 +34,7 @@ import training_page  # noqa: E402
 OPENBLAS = pathlib.Path("/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3")
 MIB = 1 << 20
 # Turns, and steps of each: of long steps few are enough.
-TURNS = {"reuters": (9, 10), "mlp": (9, 10)}
+TURNS = {"reuters": (9, 10), "mlp": (9, 10), "lstm": (7, 3)}
 TURNS_OF_LONG_STEPS = (5, 1)
 
 

@@ -124,12 +124,18 @@ def mlp():
     return nn.Sequential(nn.Dense(1024, "relu"), nn.Dense(1024, "relu"), nn.Dense(10))
 
 
+def language_model(words, width, units):
+    """The next word at each place: Zaremba et al., Recurrent neural network regularization, 2014, with one layer."""
+    return nn.Sequential(nn.Embedding(words, width), nn.LSTM(units, sequences=True), nn.Dense(words))
+
+
 # By name: the network, the loss, the optimizer, what rows are and what labels are.
 STEPS = {
     "ffn12": lambda: (feed_forward(12, 768), "mse", optim.Adam(), floats(512, 768), floats(512, 768)),
     "mlp": lambda: (mlp(), logits, optim.Adam(), floats(64, 784), below(10, 64)),
     "reuters": lambda: (reuters.network(False), logits, optim.Nadam(), below(reuters.WORDS, 32, reuters.LENGTH),
                         below(reuters.CLASSES, 32)),
+    "lstm": lambda: (language_model(10000, 256, 512), logits, optim.Adam(), below(10000, 16, 35), below(10000, 16, 35)),
     "resnet18": lambda: (resnet(basic, (2, 2, 2, 2)), logits, optim.SGD(0.01, momentum=0.9), floats(8, 3, 224, 224), below(1000, 8)),
     "resnet50": lambda: (resnet(bottleneck, (3, 4, 6, 3)), logits, optim.SGD(0.01, momentum=0.9), floats(4, 3, 224, 224),
                          below(1000, 4)),

@@ -8,7 +8,7 @@ import math
 import torch
 from torch import nn
 
-WORDS, CLASSES = 10000, 46  # of the text network
+WORDS, CLASSES = 10000, 46  # of the text network; the language model has as many words
 
 
 class AcrossPlaces(nn.Linear):
@@ -32,6 +32,17 @@ class Text(nn.Module):
 
     def forward(self, ids):
         return self.body(self.words(ids).transpose(1, 2))
+
+
+class Recurrent(nn.LSTM):
+    """Gives all of its steps. It has one bias, as Gantry's; the other one stays 0."""
+
+    def __init__(self, width, units):
+        super().__init__(width, units, batch_first=True)
+        nn.init.zeros_(self.bias_hh_l0).requires_grad_(False)
+
+    def forward(self, x):
+        return super().forward(x)[0]
 
 
 class Around(nn.Module):
@@ -133,6 +144,10 @@ def mlp():
     return nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
 
 
+def language_model():
+    return nn.Sequential(nn.Embedding(WORDS, 256), Recurrent(256, 512), nn.Linear(512, WORDS))
+
+
 def momentum(parameters):
     return torch.optim.SGD(parameters, 0.01, momentum=0.9)
 
@@ -145,6 +160,7 @@ def adamw(parameters):
 NETWORKS = {
     "reuters": (Text, torch.optim.NAdam),
     "mlp": (mlp, torch.optim.Adam),
+    "lstm": (language_model, torch.optim.Adam),
     "resnet18": (lambda: resnet(basic, (2, 2, 2, 2)), momentum),
     "resnet50": (lambda: resnet(bottleneck, (3, 4, 6, 3)), momentum),
     "bert_base": (lambda: Encoder(30522, 768, 12, 12, 128, 2, dropout=0.1), adamw),
@@ -165,6 +181,8 @@ def _places(layer):
         return [view for weight, bias in zip(layer.weight.chunk(3), layer.bias.chunk(3)) for view in (weight.t(), bias)]
     if isinstance(layer, nn.Linear):
         return [layer.weight.t(), layer.bias]
+    if isinstance(layer, Recurrent):
+        return [layer.weight_ih_l0.t(), layer.weight_hh_l0.t(), layer.bias_ih_l0]
     if isinstance(layer, nn.BatchNorm2d):
         return [layer.weight, layer.bias, layer.running_mean, layer.running_var]
     return list(layer.parameters(recurse=False))

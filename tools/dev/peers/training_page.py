@@ -6,6 +6,7 @@ import statistics
 ASKED = {
     "reuters": ("the text network of examples/training/reuters.py, 32 rows of 300 words, Nadam", 0.45, 0.6),
     "mlp": ("784-1024-1024-10, 64 rows, Adam", 0.75, 0.6),
+    "lstm": ("a language model of 10000 words, LSTM 256-512, 16 rows of 35 words, Adam", 0.80, 0.6),
     "resnet18": ("ResNet-18, 8 images of 224 x 224, momentum", 0.85, 0.7),
     "resnet50": ("ResNet-50, 4 images of 224 x 224, momentum", 0.85, 0.7),
     "bert_base": ("BERT-base, 4 rows of 128 tokens, AdamW, dropout of 0.1", 0.85, 0.7),
