@@ -529,6 +529,10 @@ private:
       place = name + ", placed_ops[" + number(index++) + "]";
       if (textOf(op->log_name()).empty())
         return fail("it has no log name");
+      if (op->part() > fb::StepPart::MAX)
+        return fail("it is of part " + number(static_cast<uint64_t>(op->part())) +
+                    " of a step; there are 0 to " +
+                    number(static_cast<uint64_t>(fb::StepPart::MAX)));
       GANTRY_RETURN_IF_ERROR(checkDeviceIndex(op->device()));
       GANTRY_RETURN_IF_ERROR(visit(op->rejected()));
       GANTRY_RETURN_IF_ERROR(visit(op->attributes()));

@@ -348,6 +348,9 @@ private:
     text("node", op.node());
     text("source_op", op.source_op());
     text("kind", op.kind());
+    if (op.part() != fb::StepPart::forward)
+      name("part", fb::EnumNameStepPart(op.part()));
+    flag("again", op.again());
     list("operands", op.operands(), [&](auto &operand) { describe(operand); });
     list("results", op.results(), [&](auto &result) { type(&result); });
     texts("attributes", op.attributes());

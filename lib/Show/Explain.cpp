@@ -201,11 +201,48 @@ std::vector<KernelUse> Subject::kernelsOf(const Launches &launches) const {
     ++use.launches;
     use.items += command.items();
     use.seconds += launch.seconds;
-    use.nodes.push_back(launch.name());
+    // The node's name alone would not tell its way back from the way there.
+    const bool isForward = !launch.main || launch.main->part() == fb::StepPart::forward;
+    use.nodes.push_back(isForward ? launch.name() : textOf(launch.main->name()));
   }
   std::stable_sort(uses.begin(), uses.end(),
                    [](const KernelUse &a, const KernelUse &b) { return a.seconds > b.seconds; });
   return uses;
+}
+
+std::vector<StepPartUse> Subject::stepPartsOf(const fb::Function &function,
+                                              const Launches &launches) const {
+  std::vector<StepPartUse> parts;
+  for (const fb::StepPart part : fb::EnumValuesStepPart())
+    parts.push_back({part});
+  for (const auto *op : listOf(function.placed_ops()))
+    ++parts[static_cast<size_t>(op->part())].ops;
+  if (parts.front().ops == listOf(function.placed_ops()).size())
+    return {};
+  for (const Launch &launch : launches.all) {
+    StepPartUse &use =
+        parts[static_cast<size_t>(launch.main ? launch.main->part() : fb::StepPart::forward)];
+    ++use.launches;
+    use.seconds += launch.seconds;
+    use.bytes += launch.command->bytes();
+  }
+  return parts;
+}
+
+ComputedAgain Subject::computedAgain(const Launches &launches) const {
+  ComputedAgain again;
+  for (const Launch &launch : launches.all)
+    for (const fb::PlacedOp *op : launch.ops) {
+      if (!op->again())
+        continue;
+      if (op != launch.main) {
+        ++again.inside;
+        continue;
+      }
+      again.alone.push_back(nodeOf(*op));
+      again.seconds += launch.seconds;
+    }
+  return again;
 }
 
 std::vector<NodeRow> Subject::nodesOf(const fb::Function &function) const {

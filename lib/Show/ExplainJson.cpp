@@ -73,11 +73,29 @@ void addOps(JSONWriter &json, const Subject &subject, const fb::Function &functi
     json.member("predicted_seconds", launches.charged(*op))
         .member("alone_seconds", subject.alone(*op))
         .key("once")
-        .boolean(op->once());
+        .boolean(op->once())
+        .member("part", fb::EnumNameStepPart(op->part()))
+        .key("again")
+        .boolean(op->again());
     if (const auto launch = launches.of.find(op); launch != launches.of.end())
       json.member("launch", uint64_t(launch->second));
     json.endObject();
   }
+  json.endArray();
+}
+
+/// Of a step of training; empty where nothing is differentiated.
+void addStepParts(JSONWriter &json, const Subject &subject, const fb::Function &function,
+                  const Launches &launches) {
+  json.key("step_parts").beginArray();
+  for (const StepPartUse &part : subject.stepPartsOf(function, launches))
+    json.beginObject()
+        .member("part", fb::EnumNameStepPart(part.part))
+        .member("ops", part.ops)
+        .member("launches", part.launches)
+        .member("predicted_seconds", part.seconds)
+        .member("bytes", part.bytes)
+        .endObject();
   json.endArray();
 }
 
@@ -230,6 +248,7 @@ std::string explanation(const Subject &subject, const MoreOfFunction &more) {
     addCopies(json, subject, ledger);
     addPrediction(json, subject, *function, ledger);
     addKernels(json, subject, launches);
+    addStepParts(json, subject, *function, launches);
     addLaunches(json, subject, launches);
     more(json, *function);
     json.endObject();

@@ -21,6 +21,7 @@ namespace {
 /// Of bars, which narrow terminals have less room for.
 size_t barWidth(const Page &page) { return page.width < 90 ? 4 : 8; }
 
+constexpr size_t stepKernels = 10; ///< of a step of training, even beside other functions
 constexpr size_t bindingsShown = 4, rejectedShown = 5, devicesShown = 3;
 
 std::string percent(double part, double all) {
@@ -120,9 +121,44 @@ void printRejected(Page &page, const Subject &subject, const fb::Function &funct
 //--- kernels
 //----------------------------------------------------------------------------------------
 
+/// Of a step of training: the way there, the way back, the update.
+void printStepParts(Page &page, const Subject &subject, const fb::Function &function,
+                    const Launches &launches) {
+  const std::vector<StepPartUse> parts = subject.stepPartsOf(function, launches);
+  if (parts.empty())
+    return;
+  double all = 0;
+  for (const StepPartUse &part : parts)
+    all += part.seconds;
+  Table table(
+      {"part of the step", ">ops", ">launches", ">predicted", "", ">share", ">read and written"});
+  for (const StepPartUse &part : parts)
+    table.add({fb::EnumNameStepPart(part.part), std::to_string(part.ops),
+               std::to_string(part.launches), formatSeconds(part.seconds),
+               bar(all > 0 ? part.seconds / all : 0, barWidth(page)), percent(part.seconds, all),
+               formatBytes(part.bytes)});
+  page.print("\n");
+  page.table(table, Long::cut);
+}
+
+/// What runs again in the place of being held.
+void printAgain(Page &page, const Subject &subject, const Launches &launches) {
+  const ComputedAgain again = subject.computedAgain(launches);
+  std::string text;
+  if (!again.alone.empty())
+    text = counted(again.alone.size(), "kernel") + ", " + formatSeconds(again.seconds) + ": " +
+           someOf(again.alone);
+  if (again.inside)
+    text +=
+        (text.empty() ? "" : "; ") + counted(again.inside, "op") + " in the kernels that read them";
+  if (text.empty())
+    return;
+  page.print("\n");
+  page.paragraph("computed again, so that less is held: " + text);
+}
+
 void printKernels(Page &page, const Subject &subject, const fb::Function &function,
-                  const Ledger &ledger, size_t rows) {
-  const Launches launches = subject.launchesOf(function, ledger);
+                  const Launches &launches, size_t rows) {
   const std::vector<KernelUse> uses = subject.kernelsOf(launches);
   double all = 0;
   for (const KernelUse &use : uses)
@@ -244,7 +280,12 @@ void printPage(Page &page, const Subject &subject, const fb::Function &function,
   page.paragraph(placementSummary(subject.plan, function, ledger));
   printReasons(page, subject, function, rows);
   printRejected(page, subject, function);
-  printKernels(page, subject, function, ledger, rows);
+  const Launches launches = subject.launchesOf(function, ledger);
+  printStepParts(page, subject, function, launches);
+  // Of a step the most expensive ones are what is asked for, whatever stands beside it.
+  const bool isStep = !subject.stepPartsOf(function, launches).empty();
+  printKernels(page, subject, function, launches, isStep ? std::max(rows, stepKernels) : rows);
+  printAgain(page, subject, launches);
   printCopies(page, subject, ledger, rows);
   printMemoryLines(page, subject, function);
 }

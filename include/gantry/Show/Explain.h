@@ -83,6 +83,22 @@ struct DeviceLoad {
   uint64_t copied = 0; ///< bytes
 };
 
+/// What one part of a step of training takes: its kernels are those whose main op is of that part.
+struct StepPartUse {
+  plan::fb::StepPart part = plan::fb::StepPart::forward;
+  uint64_t ops = 0;
+  uint64_t launches = 0;
+  double seconds = 0; ///< of the launches
+  uint64_t bytes = 0; ///< that they read and write
+};
+
+/// Ops that compute what was computed before, so that less is held in between.
+struct ComputedAgain {
+  std::vector<std::string_view> alone; ///< that are the main op of a kernel, as nodeOf says
+  double seconds = 0;                  ///< of these kernels
+  uint64_t inside = 0;                 ///< ops that are so in a kernel of another op
+};
+
 /// Bytes of a device's arenas, and the transient one for the chart.
 struct DeviceMemory {
   uint64_t sizes[3] = {}; ///< by ArenaKind
@@ -129,6 +145,10 @@ struct Subject {
   std::string codeOf(std::string_view symbol, uint32_t device) const;
   /// The one that takes longest first.
   std::vector<KernelUse> kernelsOf(const Launches &launches) const;
+  /// A row for each part, in order; none where nothing is differentiated or updated.
+  std::vector<StepPartUse> stepPartsOf(const plan::fb::Function &function,
+                                       const Launches &launches) const;
+  ComputedAgain computedAgain(const Launches &launches) const;
   /// A row for each node that runs as ops, in the order of their first ops.
   std::vector<NodeRow> nodesOf(const plan::fb::Function &function) const;
   std::vector<DeviceLoad> loadsOf(const plan::fb::Function &function,

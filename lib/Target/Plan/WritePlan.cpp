@@ -455,6 +455,8 @@ struct Writer {
       op.results.push_back(tensorType(result));
     for (StringRef attribute : form.attributes)
       op.attributes.push_back(attribute.str());
+    op.part = static_cast<fb::StepPart>(form.part);
+    op.again = form.isAgain;
   }
 
   fb::BufferRef bufferRef(Value buffer) {

@@ -12,6 +12,7 @@
 #include "Groups.h"
 
 #include "gantry/Analysis/VariableUpdates.h"
+#include "gantry/Dialect/Gantry/IR/StepParts.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Target/TargetMap.h"
@@ -183,8 +184,11 @@ private:
     });
     OpBuilder b(*first);
     IRMapping mapping;
-    for (Operation *op : ops)
+    for (Operation *op : ops) {
       clones.push_back(b.clone(*op, mapping));
+      clones.back()->setLoc(
+          computedAgain(ofStepPart(op->getLoc(), stepPartOf((*first)->getLoc()))));
+    }
     for (OpOperand *use : uses) {
       replaced.push_back({use, use->get()});
       use->set(clones.back()->getResult(0));

@@ -7,6 +7,7 @@
 
 #include "HoistUpdates.h"
 #include "LivenessProfile.h"
+#include "gantry/Dialect/Gantry/IR/StepParts.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Remat/Remat.h"
@@ -105,6 +106,7 @@ private:
   void runAgain(Operation *op, Operation *before) {
     OpBuilder b(before);
     Operation *copy = b.clone(*op);
+    copy->setLoc(computedAgain(ofStepPart(op->getLoc(), stepPartOf(before->getLoc()))));
     readLatest(copy, copy);
     // Ops of one name would be merged into one.
     auto name = op->getAttrOfType<StringAttr>(kNameAttr);

@@ -9,6 +9,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Optimizers.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
+#include "gantry/Dialect/Gantry/IR/StepParts.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -51,7 +52,8 @@ Operation *requesterOf(OptimizerStepOp op, VariableOp variable) {
 class PartBuilder {
 public:
   PartBuilder(OptimizerStepOp op, VariableOp variable, FloatType element)
-      : builder(op), location(op.getLoc()), requester(requesterOf(op, variable)), element(element),
+      : builder(op), location(ofStepPart(op.getLoc(), StepPart::update)),
+        requester(requesterOf(op, variable)), element(element),
         sharedName(builder.getStringAttr(op.getSlots().value_or(op.getRule()))),
         ownName(builder.getStringAttr(op.getVariable() + "/" + sharedName.getValue())) {}
 
@@ -428,7 +430,7 @@ private:
 
   void assign(FlatSymbolRefAttr symbol, Value value) {
     OpBuilder builder(op);
-    AssignOp::create(builder, op.getLoc(), symbol, value);
+    AssignOp::create(builder, ofStepPart(op.getLoc(), StepPart::update), symbol, value);
   }
 
   OptimizerStepOp op;

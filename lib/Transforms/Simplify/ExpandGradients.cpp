@@ -8,6 +8,7 @@
 
 #include "gantry/Dialect/Gantry/IR/GradientBuilder.h"
 #include "gantry/Dialect/Gantry/IR/Requests.h"
+#include "gantry/Dialect/Gantry/IR/StepParts.h"
 #include "gantry/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -119,8 +120,18 @@ static void dissolve(Operation *op, Region &region, ValueRange arguments,
   op->erase();
 }
 
+/// Ops that a rule made, behind those of the region, and all that is inside of them.
+static void markWayBack(Block &block, Operation *lastOfRegion) {
+  for (Operation &op : llvm::make_range(std::next(Block::iterator(lastOfRegion)), block.end()))
+    op.walk([](Operation *made) { made->setLoc(ofStepPart(made->getLoc(), StepPart::backward)); });
+}
+
 static LogicalResult expand(GradientOp op) {
   Block &body = op.getBody().front();
+  // Rules put ops in the place of others, but not of this one.
+  OpBuilder atEnd(body.getTerminator());
+  auto zero = DenseElementsAttr::get(RankedTensorType::get({}, atEnd.getI1Type()), false);
+  Operation *fence = ConstantOp::create(atEnd, op.getLoc(), zero);
   GradientBuilder builder(op, body, {}, [](Value) { return false; });
   SmallVector<Value> seeds(op.getCotangents()), gradients;
   if (seeds.empty())
@@ -129,6 +140,8 @@ static LogicalResult expand(GradientOp op) {
   if (failed(differentiate(body, of, seeds, wrt, gradients)) ||
       failed(completeGradients(op, builder, gradients)))
     return failure();
+  markWayBack(body, fence);
+  fence->erase();
   SmallVector<Value> values(body.getTerminator()->getOperands());
   llvm::append_range(values, gradients);
   dissolve(op, op.getBody(), op.getWrt(), values);
@@ -144,6 +157,24 @@ static void dissolveRest(Operation *op) {
   Region &region = op->getRegion(0);
   dissolve(op, region, op->getOperands(),
            SmallVector<Value>(region.front().getTerminator()->getOperands()));
+}
+
+//===----------------------------------------------------------------------===//
+// What becomes of gradients
+//===----------------------------------------------------------------------===//
+
+/// What reads gradients and is no way back itself: clipping, sums over replicas, updates.
+static void markUpdates(ModuleOp module) {
+  module.walk<WalkOrder::PreOrder>([](Operation *op) {
+    auto isPastForward = [](Value value) {
+      Operation *maker = value.getDefiningOp();
+      return maker && stepPartOf(maker->getLoc()) != StepPart::forward;
+    };
+    if (isa<KernelOpInterface>(op) && stepPartOf(op->getLoc()) == StepPart::forward &&
+        llvm::any_of(valuesReadBy(op), isPastForward))
+      op->walk(
+          [](Operation *inner) { inner->setLoc(ofStepPart(inner->getLoc(), StepPart::update)); });
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,6 +232,7 @@ struct ExpandGradients : gantry::impl::ExpandGradientsPassBase<ExpandGradients> 
         rest.push_back(op);
     });
     llvm::for_each(rest, dissolveRest);
+    markUpdates(getOperation());
     // Behind all rules: of gradients of gradients, too, each sum is that of a stretched value.
     SmallVector<BroadcastOp> stretched;
     getOperation().walk([&](BroadcastOp op) {

@@ -2,6 +2,7 @@
 
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/Ports.h"
+#include "gantry/Dialect/Gantry/IR/StepParts.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,7 +15,8 @@ using namespace gantry;
 namespace {
 constexpr llvm::StringLiteral kOperands = "operands", kResults = "results",
                               kAttributes = "attributes", kName = "name", kType = "type",
-                              kConstant = "constant", kValue = "value";
+                              kConstant = "constant", kValue = "value", kPart = "part",
+                              kAgain = "again";
 } // namespace
 
 /// Before views and copies, which have no names of their own.
@@ -101,9 +103,15 @@ static SmallVector<Attribute> attributesOf(Operation *op) {
 DictionaryAttr gantry::formOf(Operation *op) {
   Builder b(op->getContext());
   SmallVector<Attribute> operands(llvm::map_range(op->getOperands(), describe));
-  return b.getDictionaryAttr({b.getNamedAttr(kOperands, b.getArrayAttr(operands)),
-                              b.getNamedAttr(kResults, b.getTypeArrayAttr(op->getResultTypes())),
-                              b.getNamedAttr(kAttributes, b.getArrayAttr(attributesOf(op)))});
+  SmallVector<NamedAttribute> members = {
+      b.getNamedAttr(kOperands, b.getArrayAttr(operands)),
+      b.getNamedAttr(kResults, b.getTypeArrayAttr(op->getResultTypes())),
+      b.getNamedAttr(kAttributes, b.getArrayAttr(attributesOf(op)))};
+  if (StepPart part = stepPartOf(op->getLoc()); part != StepPart::forward)
+    members.push_back(b.getNamedAttr(kPart, b.getI64IntegerAttr(int64_t(part))));
+  if (isComputedAgain(op))
+    members.push_back(b.getNamedAttr(kAgain, b.getUnitAttr()));
+  return b.getDictionaryAttr(members);
 }
 
 static OperandForm readOperand(DictionaryAttr operand, RankedTensorType type) {
@@ -139,5 +147,9 @@ OpForm gantry::readForm(Attribute attr) {
       out.results.push_back(type);
   for (StringAttr word : membersOf<StringAttr>(form, kAttributes))
     out.attributes.push_back(word.getValue());
+  if (auto part = form ? form.getAs<IntegerAttr>(kPart) : IntegerAttr();
+      part && part.getInt() >= 0 && part.getInt() <= int64_t(StepPart::update))
+    out.part = StepPart(part.getInt());
+  out.isAgain = form && form.contains(kAgain);
   return out;
 }
