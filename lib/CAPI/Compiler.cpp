@@ -377,8 +377,7 @@ gantry_status_t gantry_check(const gantry_compile_request_t *given, gantry_graph
     Session session(request);
     if (failed(session.open()))
       return session.failWithDiagnostic("the request could not be read");
-    std::optional<GraphReport> report = checkGraph(session.file, session.options.graph,
-                                                   &session.mlir, session.options.graph.outputs);
+    std::optional<GraphReport> report = checkGraph(session.file, session.options, session.mlir);
     if (!report)
       return session.failWithDiagnostic("the graph could not be read");
     *info = new gantry_graph_info_t(std::move(*report));

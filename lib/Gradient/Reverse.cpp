@@ -69,6 +69,10 @@ static std::string describe(ArrayRef<Operation *> way) {
          " more ..., " + list(way.take_back(shown));
 }
 
+std::string gantry::describeWay(Operation *to, ValueRange from) {
+  return describe(wayInBlock(to, from));
+}
+
 /// Says where the op is differentiated, and the shortest way from the loss to it.
 static void explain(Operation *op, InFlightDiagnostic &error) {
   SmallVector<Operation *> way;
@@ -158,19 +162,24 @@ static LogicalResult refuse(Operation *op, StringRef why) {
   return error;
 }
 
-/// Whether the op has a rule for what is wanted of it.
-LogicalResult Reverse::check(Operation *op) const {
+std::string gantry::whyNoGradient(Operation *op, function_ref<bool(Value)> isVaried) {
   auto rule = dyn_cast<GradientOpInterface>(op);
   if (!rule)
-    return refuse(
-        op,
-        "has no gradient; GradientOpInterface gives an op one, gantry.custom_gradient a region");
+    return "has no gradient; GradientOpInterface gives an op one, gantry.custom_gradient a region";
   // An op with regions answers for all that they read.
   const unsigned count = op->getNumRegions() ? 1 : op->getNumOperands();
   for (unsigned i = 0; i < count; ++i)
     if (op->getNumRegions() || isVaried(op->getOperand(i)))
       if (std::string why = rule.refuseGradient(i); !why.empty())
-        return refuse(op, why);
+        return why;
+  return "";
+}
+
+/// Whether the op has a rule for what is wanted of it.
+LogicalResult Reverse::check(Operation *op) const {
+  if (std::string why = whyNoGradient(op, [&](Value value) { return isVaried(value); });
+      !why.empty())
+    return refuse(op, why);
   for (Value value : op->getResults())
     if (auto type = dyn_cast<RankedTensorType>(value.getType()); !type || !type.hasStaticShape())
       return op->emitOpError() << "has the open shape " << value.getType()

@@ -3,6 +3,7 @@
 
 #include "gantry/Pipeline/Pipeline.h"
 
+#include "gantry/Dialect/Gantry/IR/Optimizers.h"
 #include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Formats/Values.h"
 #include "gantry/Plan/MatrixProduct.h"
@@ -376,6 +377,12 @@ struct FlagReader {
     return llvm::success();
   }
 
+  /// Kept as text, which the pass reads again.
+  LogicalResult readOptimizer(StringRef text) {
+    Expected<OptimizerChoice> read = gantry::readOptimizer(text);
+    return read ? keep(text, options.graph.train.optimizer) : fail(read.status().message());
+  }
+
   LogicalResult readOverLimit(StringRef text) {
     if (text != "error" && text != "fix")
       return fail("--over-limit " + text + ": expected error or fix");
@@ -425,6 +432,20 @@ struct FlagReader {
 };
 } // namespace
 
+/// Flags that say something about others, which have to be there.
+static Status checkTraining(const CompileOptions &options) {
+  const CompileOptions::Graph::Training &train = options.graph.train;
+  if (train.loss.empty() && !train.optimizer.empty())
+    return Status::invalidArgument("--optimizer is about --train, which is not given");
+  if (train.loss.empty() && !train.trainable.empty())
+    return Status::invalidArgument("--trainable is about --train, which is not given");
+  if (!train.loss.empty() && options.replicate.list)
+    return Status::invalidArgument(
+        "--train makes a step for one batch on one set of weights, and --replicate splits a batch; "
+        "gantry.Trainer of Python trains replicas, by its strategy");
+  return {};
+}
+
 static Status readAll(FlagReader &reader, llvm::ArrayRef<StringRef> flags) {
   for (StringRef flag : flags) {
     auto [name, value] = flag.split('=');
@@ -434,6 +455,7 @@ static Status readAll(FlagReader &reader, llvm::ArrayRef<StringRef> flags) {
   if (reader.options.debug.withWeights && !reader.options.debug.stopAfter)
     return Status::invalidArgument(
         "--with-weights is about the text of --stop-after, which is not given");
+  GANTRY_RETURN_IF_ERROR(checkTraining(reader.options));
   return failed(reader.readTopology()) ? Status::invalidArgument(reader.error) : Status();
 }
 

@@ -33,6 +33,14 @@ static void addResolve(OpPassManager &pm, const CompileOptions &options) {
   // Calls first: then scopes around a call and inside of it meet in one place.
   pm.addPass(createResolveCallsPass());
   pm.addPass(createResolveScopesPass());
+  if (const CompileOptions::Graph::Training &train = options.graph.train; !train.loss.empty()) {
+    // While constants have the graph's names, and before anything is folded into them.
+    MakeTrainingStepPassOptions make;
+    make.loss = train.loss;
+    make.optimizer = train.optimizer;
+    llvm::append_range(make.trainable, train.trainable);
+    pm.addPass(createMakeTrainingStepPass(make));
+  }
   // Reads, ops and assignments from here on, and variables of their own.
   pm.addPass(createExpandOptimizersPass());
   // Here a variable still is one name, not a value for each replica.

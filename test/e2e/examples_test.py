@@ -137,6 +137,24 @@ def save_model(path, scale, batch=None):
     path.write_bytes(model.SerializeToString())
 
 
+def save_trainable(path):
+    """A network that computes its loss, and a batch for it."""
+    draw = np.random.default_rng(4)
+    weight = lambda name, *shape: numpy_helper.from_array((0.3 * draw.standard_normal(shape)).astype(np.float32), name)
+    nodes = [helper.make_node("Gemm", ["x", "w1", "b1"], ["h"], name="fc1"), helper.make_node("Relu", ["h"], ["r"]),
+             helper.make_node("Gemm", ["r", "w2", "b2"], ["logits"], name="fc2"),
+             helper.make_node("SoftmaxCrossEntropyLoss", ["logits", "labels"], ["loss"])]
+    graph = helper.make_graph(nodes, "mlp", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [16, 8]),
+                                             helper.make_tensor_value_info("labels", TensorProto.INT64, [16])],
+                              [helper.make_tensor_value_info("loss", TensorProto.FLOAT, []),
+                               helper.make_tensor_value_info("logits", TensorProto.FLOAT, [16, 4])],
+                              [weight("w1", 8, 32), weight("b1", 32), weight("w2", 32, 4), weight("b2", 4)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    np.savez(path.parent / "batch.npz", x=draw.standard_normal((16, 8)).astype(np.float32),
+             labels=draw.integers(0, 4, 16))
+
+
 class ExamplesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -148,6 +166,7 @@ class ExamplesTest(unittest.TestCase):
         shutil.copy(folder / "model.onnx", folder / "old.onnx")
         save_model(folder / "new.onnx", 0.2)
         save_model(folder / "bert.onnx", 1.0, "batch")
+        save_trainable(folder / "mlp.onnx")
         (folder / "train.mlir").write_text(TRAIN)
         (folder / "kernel.ptx").write_text(SCALE)
         (folder / "buffers.csv").write_text("id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\n")
@@ -161,6 +180,7 @@ class ExamplesTest(unittest.TestCase):
                         "gantry run model.gantry --input x=x.npy --output y=ref.npy",
                         "cp model.gantry before.gantry; cp model.gantry old.gantry",
                         f"gantry compile model.onnx {two} -o after.gantry; cp after.gantry new.gantry",
+                        "gantry compile mlp.onnx --train=loss --optimizer=adamw,rate=1e-3 -o step.gantry",
                         f"gantry devices {two} --json > machine.json",
                         f"gantry compile model.onnx {two} --write-placement-lock model.lock -o /dev/null",
                         f"gantry compile model.onnx {two} --stop-after=simplify -o before.mlir"):

@@ -62,7 +62,7 @@ COMPILER = {
                  "Gradient", "Frontend", "Arithmetic", "Linalg", "Transforms", "Target", "Target/CPU", "Target/CUDA",
                  "Target/Plan"},
     # Whatever runs the pipeline more than once and picks.
-    "Search": {"Support", "Device", "Placement", "AutoPlacement", "Plan", "Dialect", "Analysis", "Frontend",
+    "Search": {"Support", "Device", "Placement", "AutoPlacement", "Plan", "Dialect", "Analysis", "Gradient", "Frontend",
                "Transforms", "Target", "Target/CUDA", "Target/Plan", "Pipeline"},
 }
 EDGES = {

@@ -15,8 +15,10 @@ const Flags ofCompiler = {"dim",       "outputs", "devices",        "simulate",
 
 const std::map<std::string_view, Flags> ofCommand = {
     {"run", {"input", "fill", "output", "expect", "trace", "log-device-placement", "verbose"}},
-    {"compile", {"output", "math", "target-cpu", "log-device-placement", "verbose"}},
-    {"check", {"json"}},
+    {"compile",
+     {"output", "math", "target-cpu", "log-device-placement", "verbose", "train", "optimizer",
+      "trainable"}},
+    {"check", {"json", "train"}},
     {"bench", {"input", "fill", "runs", "ops", "threads", "json"}},
     {"explain", {"all", "op", "why-not", "memory", "timeline", "json"}},
     {"report", {"output", "measured"}},

@@ -129,7 +129,7 @@ private:
     sub->add_option("FILE", options.file, help)->required();
   }
 
-  enum class CompileFlags { allButStopAfter, all, aboutDevices };
+  enum class CompileFlags { allButStopAfter, all, aboutDevices, ofCheck };
 
   void addCompileFlags(CLI::App *sub, CompileFlags which) {
     for (const CompileFlag &flag : compileFlagTable()) {
@@ -142,6 +142,9 @@ private:
       CLI::Option *option;
       if (flag.metavar.empty()) {
         option = sub->add_flag(dashed, flag.help);
+      } else if (which == CompileFlags::ofCheck && flag.name == "train") {
+        addTrainOfCheck(sub);
+        continue;
       } else if (flag.repeatable) {
         std::vector<std::string> &values = repeated[sub->get_name() + dashed];
         option = repeatable(sub->add_option(dashed, values, flag.help));
@@ -153,6 +156,17 @@ private:
       option->group(flag.group);
       compileOptions.insert(option);
     }
+  }
+
+  /// Without a loss it is about ways to every output.
+  void addTrainOfCheck(CLI::App *sub) {
+    compileOptions.insert(
+        sub->add_flag("--train{*}", single["check--train"],
+                      "list the ops that have no gradient, on the ways from the output LOSS, or "
+                      "from all, to named constants of floats")
+            ->option_text("[=LOSS]")
+            ->disable_flag_override(false)
+            ->group("Training"));
   }
 
   void addPlacementLog(CLI::App *sub) {
@@ -282,7 +296,9 @@ private:
         "  gantry run model.onnx --devices=CPU:0,GPU:0,GPU:1 --simulate "
         "--place 'op:MatMul=GPU:1' --log-device-placement\n"
         "  gantry run train.mlir --devices=CPU:0,GPU:0,GPU:1 --simulate --replicate GPU:0,GPU:1 "
-        "--check-replicas --save-state w.safetensors\n");
+        "--check-replicas --save-state w.safetensors\n"
+        "  gantry run step.gantry --function=step --input batch.npz --repeat=100 --save-state "
+        "w.safetensors  # of gantry compile --train\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     addInputs(sub);
     repeatable(sub->add_option("--output", options.outputs,
@@ -357,6 +373,11 @@ private:
                                "--simulate --placement=auto --write-placement-lock model.lock\n"
                                "  gantry compile model.onnx --topology machine.json --simulate "
                                "--placement-lock model.lock --max-copy=d2d:1MiB\n"
+                               "  gantry compile mlp.onnx --train=loss "
+                               "--optimizer=adamw,rate=1e-3 -o step.gantry\n"
+                               "  gantry compile model.onnx --train=scce "
+                               "--optimizer=sgd,rate=0.1,momentum=0.9 --trainable='w3*' -o "
+                               "step.gantry\n"
                                "  cat model.onnx | gantry compile - -o - > model.gantry\n");
     addFile(sub, "graph (.mlir, .onnx); - reads standard input");
     sub->add_option("-o,--output", options.output,
@@ -373,10 +394,11 @@ private:
         Command::check, "check",
         "Say what of a graph is supported: every unsupported op, attribute and type at once.",
         "  gantry check model.onnx\n"
-        "  gantry check model.onnx --json\n");
+        "  gantry check model.onnx --json\n"
+        "  gantry check mlp.onnx --train=loss                # ops without a gradient, too\n");
     addFile(sub, "graph (.mlir, .onnx); - reads standard input");
     addJson(sub, "the report as JSON");
-    addCompileFlags(sub, CompileFlags::allButStopAfter);
+    addCompileFlags(sub, CompileFlags::ofCheck);
   }
 
   void addDevices() {
@@ -621,7 +643,7 @@ private:
         continue;
       const std::string name = option->get_lnames().front();
       options.stopsEarly |= name == "stop-after";
-      const bool isSwitch = option->get_items_expected_max() == 0;
+      const bool isSwitch = option->get_items_expected_max() == 0 && name != "train";
       const size_t occurrence = seen[option]++;
       if (!isSwitch)
         options.compileFlags.push_back(name + "=" + option->results().at(occurrence));

@@ -11,6 +11,8 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/ValueRange.h"
 
+#include <string>
+
 namespace gantry {
 
 /// Appends to `block`, in front of its terminator, the gradients of `of`, whose cotangents are
@@ -19,6 +21,14 @@ namespace gantry {
 llvm::LogicalResult differentiate(mlir::Block &block, mlir::ValueRange of, mlir::ValueRange seeds,
                                   mlir::ValueRange wrt,
                                   llvm::SmallVectorImpl<mlir::Value> &gradients);
+
+/// Why the op has no gradient with respect to what it reads of `varied`, in words that follow its
+/// name; empty when it has one, be it zero by definition.
+std::string whyNoGradient(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> isVaried);
+
+/// The fewest ops of a block that lead from the values `from` to `to`, in words, from the last one
+/// to run to the first; empty where it makes one of them itself.
+std::string describeWay(mlir::Operation *to, mlir::ValueRange from);
 
 /// What the op reads: its operands, and what its regions read from outside.
 llvm::SmallVector<mlir::Value> valuesReadBy(mlir::Operation *op);

@@ -84,6 +84,11 @@ struct CompileOptions {
     std::vector<InputValue> candidates;
     std::vector<std::string> outputs; ///< where the graph is to end, as GraphImporter takes it
     std::vector<std::string> donated; ///< inputs whose arrays callers may give away, by name
+    /// What a step of training is made of; no loss: none is made.
+    struct Training {
+      std::string loss, optimizer;
+      std::vector<std::string> trainable; ///< patterns of names
+    } train;
   } graph;
 
   struct Simplify {

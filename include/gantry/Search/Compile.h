@@ -45,6 +45,11 @@ llvm::FailureOr<Compiled> compileGraph(const GraphFile &file, const CompileOptio
                                        const PlanOutput &output, mlir::MLIRContext &context,
                                        const Watch &watch = {});
 
+/// As the frontend's checkGraph; with --train, what has no gradient on the way from the loss to
+/// weights is not supported, either. A loss of "*" is every output.
+std::optional<GraphReport> checkGraph(const GraphFile &file, const CompileOptions &options,
+                                      mlir::MLIRContext &context);
+
 /// The least that would have to change for the ops to be on the device, in words, and what that
 /// would bring: both ways are compiled up to their memory, without code. Diagnostics go to
 /// `context`.

@@ -57,6 +57,29 @@ def ResolveCallsPass : Pass<"gantry-resolve-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect", "::mlir::func::FuncDialect"];
 }
 
+def MakeTrainingStepPass : Pass<"gantry-make-training-step", "::mlir::ModuleOp"> {
+  let summary = "make a step of training of a graph";
+  let description = [{
+    Precondition: no scopes and no calls; one public function. Its constants of floats that have a name
+    (`gantry.name`) become variables of that name, where they are chosen and the loss depends on them;
+    constants of one name are one. The function becomes `@evaluate`. `@step`, beside it, takes the same
+    inputs and gives the loss: it counts `@"RULE/step"`, differentiates the loss by `gantry.gradient` with
+    respect to what the variables hold, and gives each its next value by `gantry.optimizer_step`. What the
+    step draws at random depends on the number of the step.
+
+    `loss` is an output, a scalar of floats; or it names a loss that compares the only output with labels,
+    one more input. Then the function as it was is `@predict`.
+
+    Without `trainable` constants stay that are scalars, nodes of a model, or the mean or variance of a
+    `gantry.batch_norm`.
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", "", "an output, or mse, mae, huber, bce, cce, scce">,
+    Option<"optimizer", "optimizer", "std::string", "", "as --optimizer: adamw,rate=1e-3">,
+    ListOption<"trainable", "trainable", "std::string", "patterns of the names of constants that are trained">];
+  let dependentDialects = ["::gantry::GantryDialect", "::mlir::func::FuncDialect"];
+}
+
 def ExpandOptimizersPass : Pass<"gantry-expand-optimizers", "::mlir::ModuleOp"> {
   let summary = "replace steps of optimizers by reads, ops and assignments";
   let description = [{

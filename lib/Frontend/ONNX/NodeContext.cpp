@@ -407,6 +407,7 @@ bool NodeContext::countTable(int64_t elements) {
 Value NodeContext::constant(ElementsAttr attr) {
   auto op = ConstantOp::create(builder, loc, attr);
   op->setAttr(kNameAttr, name);
+  op->setAttr(kSourceOpAttr, builder.getStringAttr(node.op)); // it is no initializer
   return op;
 }
 

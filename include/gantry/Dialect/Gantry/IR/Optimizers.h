@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
+#include "gantry/Support/Status.h"
 
 #define GET_OP_CLASSES
 #include "gantry/Dialect/Gantry/IR/OptimizerOps.h.inc"
@@ -27,5 +28,16 @@ struct OptimizerRule {
 llvm::ArrayRef<OptimizerRule> optimizerRules();
 /// Null when there is none of that name.
 const OptimizerRule *findOptimizer(llvm::StringRef name);
+
+/// A rule as a command line asks for it.
+struct OptimizerChoice {
+  std::string name; ///< as it was asked for; what it keeps is named by it
+  const OptimizerRule *rule = nullptr;
+  double rate = 0;
+  llvm::SmallVector<std::pair<llvm::StringRef, double>> numbers; ///< that are not the rule's own
+};
+/// Reads "adamw,rate=1e-3,beta1=0.95". INVALID_ARGUMENT for what is no such text, with what is
+/// known.
+Expected<OptimizerChoice> readOptimizer(llvm::StringRef text);
 
 } // namespace gantry
