@@ -198,6 +198,12 @@ private:
     return roots;
   }
 
+  /// Those that the op goes through: of a reduction what it reads.
+  static int64_t countElements(Operation *op) {
+    const bool isReduction = cast<KernelOpInterface>(op).getFusionKind() == FusionKind::Reduction;
+    return typeOf(isReduction ? op->getOperand(0) : op->getResult(0)).getNumElements();
+  }
+
   /// The groups before it that make what it reads, or read it, too: all elements, not a few that
   /// are cheap to read again.
   SmallVector<size_t, 8> related(size_t i) const {
@@ -212,7 +218,8 @@ private:
     const int64_t elements = typeOf(groups[i].roots.front()->getResult(0)).getNumElements();
     for (Operation *op : groups[i].ops)
       for (Value operand : op->getOperands()) {
-        if (typeOf(operand).getNumElements() != elements || belongsInKernel(operand))
+        const int64_t own = typeOf(operand).getNumElements();
+        if ((own != elements && own != countElements(op)) || belongsInKernel(operand))
           continue;
         if (Operation *maker = operand.getDefiningOp())
           add(maker);

@@ -17,19 +17,22 @@ namespace gantry {
 #include "gantry/Linalg/Passes.h.inc"
 } // namespace gantry
 
-/// Merges dimensions of size 1 that are always read at 0 into the one before, and shortens `map`; a
-/// buffer that does not allow it stays as it is.
+/// Merges dimensions of size 1 that are always read at 0 into the one before, the first ones into
+/// that behind them, and shortens `map`; a buffer that does not allow it stays as it is.
 static Value dropConstantIndices(OpBuilder &b, Location loc, Value buffer, AffineMap &map) {
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<ReassociationIndices> groups;
   SmallVector<AffineExpr> kept;
+  ReassociationIndices first;
   for (auto [i, expr] : llvm::enumerate(map.getResults())) {
     auto constant = dyn_cast<AffineConstantExpr>(expr);
-    if (constant && constant.getValue() == 0 && type.getDimSize(i) == 1 && !groups.empty()) {
-      groups.back().push_back(i);
+    if (constant && constant.getValue() == 0 && type.getDimSize(i) == 1 &&
+        i + 1 < map.getNumResults() + groups.size()) {
+      (groups.empty() ? first : groups.back()).push_back(i);
       continue;
     }
-    groups.push_back({int64_t(i)});
+    groups.push_back(std::exchange(first, {}));
+    groups.back().push_back(i);
     kept.push_back(expr);
   }
   if (groups.size() == map.getNumResults() ||

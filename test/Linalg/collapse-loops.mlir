@@ -91,3 +91,18 @@ func.func private @window_of_one(%x: memref<3x4x5xf32>, %f: memref<6x3x1x1xf32>,
   }
   return
 }
+
+// A number for each channel, with dimensions of 1 in front: what is added up stays one loop.
+// CHECK-LABEL: @channels(
+// CHECK: memref.collapse_shape %{{.*}} {{\[}}[0, 1, 2]] : memref<1x1x8xf32> into memref<8xf32>
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]}
+// CHECK-SAME: ins(%{{.*}}, %{{.*}} : memref<12x8xf32>, memref<8xf32>) outs(%{{.*}} : memref<8xf32>)
+func.func private @channels(%x: memref<3x4x8xf32>, %m: memref<1x1x8xf32>, %y: memref<8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(h, w, c) -> (h, w, c)>, affine_map<(h, w, c) -> (0, 0, c)>, affine_map<(h, w, c) -> (c)>], iterator_types = ["reduction", "reduction", "parallel"]} ins(%x, %m : memref<3x4x8xf32>, memref<1x1x8xf32>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %w: f32, %b: f32):
+    %0 = arith.mulf %a, %w : f32
+    %1 = arith.addf %b, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}

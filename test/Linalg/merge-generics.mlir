@@ -71,3 +71,73 @@ func.func private @one(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   } -> tensor<4x4xf32>
   return %2 : tensor<4x4xf32>
 }
+
+#column = affine_map<(d0, d1) -> (d1)>
+#line = affine_map<(d0) -> (d0)>
+
+// Two sums over the rows of the same elements, and what only they read; what follows one of them gives both results.
+// CHECK-LABEL: @sums(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[Y:.*]]: tensor<4x8xf32>)
+// CHECK: %[[BOTH:.*]]:2 = linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[X]], %[[Y]] : {{.*}}) outs(
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %[[S:.*]]: f32, %[[T:.*]]: f32):
+// CHECK-NEXT:   %[[M:.*]] = arith.subf %[[A]], %[[B]]
+// CHECK-NEXT:   %[[Q:.*]] = arith.mulf %[[M]], %[[M]]
+// CHECK-NEXT:   %[[SS:.*]] = arith.addf %[[S]], %[[Q]] fastmath
+// CHECK-NEXT:   %[[TT:.*]] = arith.addf %[[T]], %[[M]] fastmath
+// CHECK-NEXT:   linalg.yield %[[SS]], %[[TT]]
+// CHECK: %[[ALL:.*]]:2 = linalg.generic {{.*}} ins(%[[BOTH]]#0, %[[BOTH]]#1 : {{.*}}) outs(
+// CHECK: arith.negf
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[ALL]]#0, %[[ALL]]#1
+func.func private @sums(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %l = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%l : tensor<8xf32>) -> tensor<8xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %y : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %1 = arith.subf %a, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x8xf32>
+  %s = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%m : tensor<4x8xf32>) outs(%f : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.mulf %a, %a : f32
+    %2 = arith.addf %b, %1 fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %2 : f32
+  } -> tensor<8xf32>
+  %n = linalg.generic {indexing_maps = [#line, #line], iterator_types = ["parallel"]} ins(%s : tensor<8xf32>) outs(%l : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.negf %a : f32
+    linalg.yield %1 : f32
+  } -> tensor<8xf32>
+  %t = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%m : tensor<4x8xf32>) outs(%f : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %b, %a fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %1 : f32
+  } -> tensor<8xf32>
+  return %n, %t : tensor<8xf32>, tensor<8xf32>
+}
+
+// Sums along rows stay ops of their own, but one op gives both results, each in a place of its own.
+// CHECK-LABEL: @along(
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
+// CHECK: %[[BOTH:.*]]:2 = linalg.generic {{.*}} ins(%[[S]], %[[T]] :
+// CHECK: return %[[BOTH]]#0, %[[BOTH]]#1
+func.func private @along(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %l = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%l : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.addf %b, %a fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  %t = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = arith.mulf %a, %a : f32
+    %2 = arith.addf %b, %1 fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %2 : f32
+  } -> tensor<4xf32>
+  return %s, %t : tensor<4xf32>, tensor<4xf32>
+}

@@ -15,6 +15,6 @@ func.func @main(%x: tensor<4x256xf32> {gantry.name = "x"}, %s: tensor<256x1xf32>
   %w = gantry.constant dense<0.01> : tensor<256x512xf32>
   %y = gantry.matmul %x, %w : (tensor<4x256xf32>, tensor<256x512xf32>) -> tensor<4x512xf32>
   %m = gantry.mul %w, %s : (tensor<256x512xf32>, tensor<256x1xf32>) -> tensor<256x512xf32>
-  %z = gantry.reduce_sum %m {axes = array<i64: 1>} : (tensor<256x512xf32>) -> tensor<256xf32>
+  %z = gantry.reduce_max %m {axes = array<i64: 1>} : (tensor<256x512xf32>) -> tensor<256xf32>
   return %y, %z : tensor<4x512xf32>, tensor<256xf32>
 }

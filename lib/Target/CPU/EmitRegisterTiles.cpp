@@ -12,7 +12,7 @@
 // which every operand is contiguous, and are added up at the end. The body is cloned on vectors, so
 // one emitter serves matrix products, convolutions, pools and plain reductions of any element type.
 // Dots change the order of a sum: sums of f32 products that are chains (MultiplyAdds.h) have
-// columns.
+// columns. Several sums over the same elements are columns, too, with accumulators for each.
 
 #include "gantry/Linalg/LoopBuilder.h"
 #include "gantry/Target/CPU/Passes.h"
@@ -100,6 +100,7 @@ struct Emitter {
 
   unsigned numInputs() { return op.getNumDpsInputs(); }
   MemRefType typeOf(unsigned operand) const { return cast<MemRefType>(buffers[operand].getType()); }
+  unsigned numResults() { return op.getNumDpsInits(); }
   AffineMap resultMap() const { return maps.back(); }
 
   /// Whether all operands that change with `d` can be loaded as vectors along it: the result and
@@ -123,9 +124,25 @@ struct Emitter {
     });
   }
 
+  /// Whether all results lie in the same places, and are sums where there are several.
+  bool isOfOneShape() {
+    if (numResults() == 1)
+      return true;
+    for (unsigned i = 0; i < numResults(); ++i) {
+      auto add = dyn_cast_or_null<arith::AddFOp>(combiner(i));
+      if (!add || !isReordered(add) || maps[numInputs() + i] != resultMap())
+        return false;
+    }
+    return true;
+  }
+
+  static bool isReordered(arith::AddFOp add) {
+    return bitEnumContainsAny(add.getFastmath(), arith::FastMathFlags::reassoc);
+  }
+
   /// Chooses form, vector and block dimension; false when plain loops should do it.
   bool choose() {
-    if (op.getNumDpsInits() != 1 || reduced.empty() || op.hasDynamicShape() ||
+    if (!isOfOneShape() || reduced.empty() || op.hasDynamicShape() ||
         !llvm::all_of(buffers, [](Value b) { return isa<MemRefType>(b.getType()); }) ||
         !resultMap().isProjectedPermutation() || !hasVectorBody() || llvm::is_contained(sizes, 0))
       return false;
@@ -137,14 +154,28 @@ struct Emitter {
       chooseBlockDim();
       return true;
     }
-    return chooseDots();
+    return numResults() == 1 && chooseDots();
   }
 
-  /// What joins the accumulator with the next term, or null.
-  Operation *combiner() {
+  /// What joins an accumulator with the next term, or null.
+  Operation *combiner(unsigned result = 0) {
     SmallVector<Operation *> found;
-    return matchReduction(op.getRegionOutputArgs(), 0, found) && found.size() == 1 ? found.front()
-                                                                                   : nullptr;
+    return matchReduction(op.getRegionOutputArgs(), result, found) && found.size() == 1
+               ? found.front()
+               : nullptr;
+  }
+
+  /// Whether it adds up elements, or what becomes of them by ops that keep their own rounding. Such
+  /// a sum has no blocks, which would add up its terms in another order: it has that of the sum
+  /// alone, whatever is computed in front of it.
+  bool addsElements() {
+    auto add = dyn_cast_or_null<arith::AddFOp>(combiner());
+    if (!add || !isReordered(add))
+      return false;
+    return llvm::none_of(add->getOperands(), [](Value term) {
+      auto product = term.getDefiningOp<arith::MulFOp>();
+      return product && bitEnumContainsAny(product.getFastmath(), arith::FastMathFlags::contract);
+    });
   }
 
   /// Whether the terms are products that are added up one after the other, in f32.
@@ -162,8 +193,7 @@ struct Emitter {
     int64_t terms = 1;
     for (unsigned d : reduced)
       terms *= roundsOf(d, vectorStep);
-    return add && !blockDim && terms > kMostTerms &&
-           bitEnumContainsAny(add.getFastmath(), arith::FastMathFlags::reassoc);
+    return add && !blockDim && terms > kMostTerms && isReordered(add);
   }
 
   bool chooseDots() {
@@ -184,6 +214,8 @@ struct Emitter {
 
   /// The longest parallel dimension along which some operand with vectors stays the same.
   void chooseBlockDim() {
+    if (addsElements())
+      return;
     for (unsigned d : parallel) {
       if (d == vectorDim || sizes[d] == 1)
         continue;
@@ -381,18 +413,19 @@ struct Emitter {
     return vector::ShuffleOp::create(b, op.getLoc(), all, all, picked);
   }
 
-  void store(OpBuilder &b, Value value, const Index &index, VectorPart piece) {
-    SmallVector<Value> at = indicesOf(b, buffers.size() - 1, index);
+  void store(OpBuilder &b, Value value, unsigned operand, const Index &index, VectorPart piece) {
+    SmallVector<Value> at = indicesOf(b, operand, index);
+    Value buffer = buffers[operand];
     if (piece.live < piece.width)
-      vector::MaskedStoreOp::create(b, op.getLoc(), buffers.back(), at, maskOf(b, piece), value);
+      vector::MaskedStoreOp::create(b, op.getLoc(), buffer, at, maskOf(b, piece), value);
     else if (piece.width)
-      vector::StoreOp::create(b, op.getLoc(), value, buffers.back(), at);
+      vector::StoreOp::create(b, op.getLoc(), value, buffer, at);
     else
-      memref::StoreOp::create(b, op.getLoc(), value, buffers.back(), at);
+      memref::StoreOp::create(b, op.getLoc(), value, buffer, at);
   }
 
   /// The body on vectors of `width` elements, or on elements when that is 0.
-  Value cloneBody(OpBuilder &b, ValueRange arguments, int64_t width) {
+  SmallVector<Value> cloneBody(OpBuilder &b, ValueRange arguments, int64_t width) {
     IRMapping mapping;
     mapping.map(op.getBody()->getArguments(), arguments);
     auto widen = [&](Type t) -> Type { return width ? VectorType::get({width}, t) : t; };
@@ -416,9 +449,12 @@ struct Emitter {
       Operation *copy = b.clone(inner, mapping);
       copy->getResult(0).setType(widen(inner.getResult(0).getType()));
     }
-    Value yielded = op.getBody()->getTerminator()->getOperand(0);
-    captured(yielded);
-    return mapping.lookupOrDefault(yielded);
+    SmallVector<Value> results;
+    for (Value yielded : op.getBody()->getTerminator()->getOperands()) {
+      captured(yielded);
+      results.push_back(mapping.lookupOrDefault(yielded));
+    }
+    return results;
   }
 
   using Body = function_ref<SmallVector<Value>(OpBuilder &, const Index &, ValueRange)>;
@@ -501,14 +537,21 @@ struct Emitter {
   }
 
   void emitRegisters(OpBuilder &b, Index index, int64_t rows, ArrayRef<VectorPart> pieces) {
-    SmallVector<std::pair<Index, VectorPart>> places;
+    struct Place {
+      unsigned operand;
+      Index index;
+      VectorPart piece;
+    };
+    SmallVector<Place> places;
     SmallVector<Value> accumulators;
     for (int64_t r = 0; r < rows; ++r) {
       int64_t column = 0;
       for (VectorPart piece : pieces) {
         Index at = blockDim ? shifted(b, index, *blockDim, r) : index;
-        places.emplace_back(shifted(b, at, vectorDim, column), piece);
-        accumulators.push_back(load(b, buffers.size() - 1, places.back().first, piece));
+        for (unsigned operand = numInputs(); operand < buffers.size(); ++operand) {
+          places.push_back({operand, shifted(b, at, vectorDim, column), piece});
+          accumulators.push_back(load(b, operand, places.back().index, piece));
+        }
         column += piece.live;
       }
     }
@@ -517,7 +560,7 @@ struct Emitter {
     };
     auto results = emitSums(b, index, accumulators, 1, body);
     for (auto [value, place] : llvm::zip(results, places))
-      store(b, value, place.first, place.second);
+      store(b, value, place.operand, place.index, place.piece);
   }
 
   /// One step of the innermost reduction: each operand is loaded once for all that share it.
@@ -539,8 +582,8 @@ struct Emitter {
           }
           arguments.push_back(value);
         }
-        arguments.push_back(state[next.size()]);
-        next.push_back(cloneBody(b, arguments, piece.width));
+        llvm::append_range(arguments, state.slice(next.size(), numResults()));
+        llvm::append_range(next, cloneBody(b, arguments, piece.width));
         column += piece.live;
       }
     }
@@ -606,7 +649,7 @@ struct Emitter {
         total =
             vector::ReductionOp::create(b, loc, kind, part, total, arith::FastMathFlags::reassoc);
       total = emitRest(b, at, limit, total);
-      store(b, total, at, VectorPart{0, 0});
+      store(b, total, buffers.size() - 1, at, VectorPart{0, 0});
     }
   }
 
@@ -625,7 +668,7 @@ struct Emitter {
             for (unsigned i = 0; i < numInputs(); ++i)
               arguments.push_back(load(b, i, at, VectorPart{0, 0}));
             arguments.push_back(carried[0]);
-            return {cloneBody(b, arguments, 0)};
+            return cloneBody(b, arguments, 0);
           };
           return LoopBuilder(b, op.getLoc()).loop(from, sizes[vectorDim], 1, state, round);
         });

@@ -1,14 +1,17 @@
 // Chains of ops on elements, with the product or the reduction in front of them; chains along rows;
-// attention; and convolutions that are computed row by row.
+// sums over the same elements; attention; and convolutions that are computed row by row.
 
 #include "Fusion.h"
 
 #include "Products/TiledAttention.h"
 #include "RowChains.h"
+#include "Sums.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/TensorTypes.h"
 #include "gantry/Target/AttentionPolicy.h"
 #include "gantry/Target/FusionPolicy.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -25,6 +28,20 @@ static bool suits(MatmulOp second, const AttentionSizes &sizes) {
          cpu::suitsAttention(sizes.queries, sizes.keys, sizes.depth, sizes.width);
 }
 
+/// Whether a reduction in the group reads what the op gives, as it is or as others make it.
+static bool isInFrontOfReduction(Operation *op, ArrayRef<Operation *> group) {
+  llvm::SmallSetVector<Operation *, 32> behind;
+  behind.insert(op);
+  for (size_t i = 0; i < behind.size(); ++i)
+    for (Operation *user : behind[i]->getUsers())
+      if (llvm::is_contained(group, user)) {
+        if (cast<KernelOpInterface>(user).getFusionKind() == FusionKind::Reduction)
+          return true;
+        behind.insert(user);
+      }
+  return false;
+}
+
 bool gantry::cpu::mayJoin(Operation *op, ArrayRef<Operation *> group) {
   // They were chosen before (gantry-chain-convolutions, gantry-put-channels-last), with the op that
   // reads them.
@@ -34,7 +51,11 @@ bool gantry::cpu::mayJoin(Operation *op, ArrayRef<Operation *> group) {
     return true;
   if (RowChain chain = findRowChain(group.front()); !chain.empty())
     return llvm::is_contained(chain, op);
-  return fitsElementwiseGroup(op, group);
+  if (!isInFrontOfReduction(op, group))
+    return fitsElementwiseGroup(op, group);
+  SmallVector<Operation *> all(group);
+  all.push_back(op);
+  return fitsSizeOfGroup(op, group) && areSums(all);
 }
 
 /// Whether the op becomes one loop over the elements of its result; a normalisation by known
@@ -62,7 +83,7 @@ bool gantry::cpu::mayMerge(ArrayRef<Operation *> first, ArrayRef<Operation *> se
   SmallVector<Operation *> all(first);
   llvm::append_range(all, second);
   if (!llvm::all_of(all, isOneLoop))
-    return false;
+    return areSums(all);
   ArrayRef<int64_t> shape = shapeOf(first.front()->getResult(0));
   return all.size() <= kMostOps && countRows(all, shape) <= kMostRows &&
          llvm::all_of(all, [&](Operation *op) {

@@ -1,12 +1,13 @@
 // What follows from reductions along rows joins them when all of it is for the root: a kernel goes
 // through a row while that is in the cache, instead of through the whole tensor once for each op.
 //
-// What stands in front of the first reduction stays outside; it may be the epilogue of a product.
+// What stands in front of the first reduction stays outside where it may be the epilogue of what it
+// alone reads, as of a product.
 //
-// A reduction has to keep the order of its terms, a function of the row's length. It does where all
-// that it reads has a row of its own for each row (with vectors that rows share, rows would be
-// added up in blocks), and where rows are whole steps of its vectors: a rest is a loop that LLVM
-// vectorises as it likes, with squares in it in another way than without.
+// A reduction has to keep the order of its terms, a function of the row's length. It does where
+// rows are whole steps of its vectors: a rest is a loop that LLVM vectorises as it likes, with
+// squares in it in another way than without. With vectors that rows share, the largest elements of
+// rows would be found in blocks, and of two zeros the other one might come out.
 
 #include "RowChains.h"
 
@@ -105,15 +106,25 @@ struct Finder {
            });
   }
 
-  /// What stands in front of the first reductions stays outside.
+  /// Whether an op in front of the first reductions follows nothing that it alone reads.
+  bool isFreeStanding(Operation *op) const {
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      if (!maker || !isWhole(operand) || !operand.hasOneUse())
+        return true;
+      return chain.contains(maker) && isFreeStanding(maker);
+    });
+  }
+
+  /// What stands in front of the first reductions stays outside unless it is free to join.
   void dropFront() {
-    llvm::SetVector<Operation *> behind;
+    llvm::SetVector<Operation *> kept;
     for (Operation *op : chain) {
       llvm::SmallPtrSet<Operation *, 16> seen;
-      if (followsReduction(op, seen))
-        behind.insert(op);
+      if (followsReduction(op, seen) || isFreeStanding(op))
+        kept.insert(op);
     }
-    chain = std::move(behind);
+    chain = std::move(kept);
   }
 
   /// Whether all that a reduction is computed from inside of the chain has rows of its own.
@@ -135,8 +146,10 @@ RowChain gantry::cpu::findRowChain(Operation *root) {
     return {};
   finder.gather();
   finder.dropFront();
+  if (llvm::none_of(finder.chain, [&](Operation *op) { return finder.isReduction(op); }))
+    return {};
   for (Operation *op : finder.chain)
-    if (finder.isReduction(op) && !finder.readsOwnRows(op))
+    if (isa<ReduceMaxOp>(op) && !finder.readsOwnRows(op))
       return {};
   return finder.chain.size() <= kMostOps ? RowChain(finder.chain.getArrayRef()) : RowChain();
 }

@@ -2,9 +2,13 @@
 // these kernels anyway.
 //
 // A kernel whose result others read much later writes it to memory, and it is held for them: the
-// normalised image of a batch norm from the forward pass to the backward one, beside the image
-// without its mean, of which it is one product. A kernel that makes it again reads that instead.
-// Nothing is read that would not be there, less is written, and no bit changes.
+// normalised image of a batch norm from the forward pass to the backward one, beside the image that
+// it is made of by mean and deviation. A kernel that makes it again reads that instead. Less is
+// read and written, what is held longer is no more than what is not held any more, and no bit
+// changes.
+//
+// What a reduction in the same kernel gives, as the mean, is small beside the value: it is made
+// once, and becomes the kernel's result.
 //
 // Kernels are those that gantry-form-kernels makes of the block; a value stays where one of its
 // readers can't have the ops that make it.
@@ -54,7 +58,7 @@ public:
     if (auto func = dyn_cast<func::FuncOp>(block.getParentOp()))
       for (auto [old, next] : variableUpdatesOf(func))
         if (old)
-          updated.insert(old);
+          updates[old] = skipViews(next->get()).getDefiningOp();
   }
 
   void run() {
@@ -62,6 +66,8 @@ public:
       for (Operation *root : llvm::to_vector(groups[i].roots))
         if (isCheap(root) && bytesOf(root->getResult(0)) >= kLeastBytes)
           visit(i, root);
+    for (Operation *op : unread)
+      op->erase();
   }
 
 private:
@@ -73,7 +79,7 @@ private:
     Values inputs;
     if (!collect(own, root, root, ops, inputs) || !isGain(root, readers.getArrayRef(), inputs))
       return;
-    cloneInto(readers.getArrayRef(), root, ops);
+    cloneInto(readers.getArrayRef(), root, ops, inputs);
   }
 
   /// The other groups that read the value, element by element; false where something else does, or
@@ -81,6 +87,8 @@ private:
   bool findReaders(size_t own, Value value,
                    llvm::SmallSetVector<size_t, kMostReaders> &readers) const {
     for (OpOperand &use : value.getUses()) {
+      if (unread.contains(use.getOwner()))
+        continue;
       auto group = groupOf.find(use.getOwner());
       if (group == groupOf.end())
         return false;
@@ -101,7 +109,8 @@ private:
       Operation *maker = operand.getDefiningOp();
       auto group = maker ? groupOf.find(maker) : groupOf.end();
       const bool isInside = group != groupOf.end() && group->second == own;
-      if (!isInside || (maker != root && llvm::is_contained(groups[own].roots, maker)))
+      if (!isInside || (maker != root && llvm::is_contained(groups[own].roots, maker)) ||
+          isSmallBeside(operand, root))
         inputs.insert(operand);
       else if (!ops.contains(maker) && !collect(own, maker, root, ops, inputs))
         return false;
@@ -109,21 +118,35 @@ private:
     return ops.insert(op);
   }
 
-  /// Whether less is read and written, and nothing is held longer but what is small beside it.
+  /// Whether it is stored without being missed.
+  static bool isSmallBeside(Value value, Operation *root) {
+    return bytesOf(value) * 16 <= bytesOf(root->getResult(0));
+  }
+
+  /// Whether less is read and written, and no more is held longer than is not held any more.
   bool isGain(Operation *root, ArrayRef<size_t> readers, const Values &inputs) const {
     const uint64_t bytes = bytesOf(root->getResult(0));
     uint64_t gained = bytes * (1 + readers.size()), lost = 0, longer = 0;
-    for (size_t reader : readers)
-      for (Value input : inputs) {
-        Value value = skipViews(input);
-        if (updated.contains(value))
-          return false; // it may be another by then
+    for (Value input : inputs) {
+      Value value = skipViews(input);
+      bool isHeld = true;
+      for (size_t reader : readers) {
+        if (isAnotherAt(value, groups[reader].place))
+          return false;
         if (!isReadBy(value, reader))
           lost += bytesOf(input);
-        if (!isHeldAt(value, groups[reader].place))
-          longer += bytesOf(input);
+        isHeld &= isHeldAt(value, groups[reader].place);
       }
-    return lost < gained && longer * 16 <= bytes;
+      longer += isHeld || isSmallBeside(input, root) ? 0 : bytesOf(input);
+    }
+    return lost < gained && longer <= bytes;
+  }
+
+  /// Whether it is a variable that may have its next value by then.
+  bool isAnotherAt(Value value, Operation *place) const {
+    auto update = updates.find(value);
+    return update != updates.end() &&
+           (!update->second || where.runsAt(update->second) <= placeOf.lookup(place));
   }
 
   bool isReadBy(Value value, size_t group) const {
@@ -142,12 +165,12 @@ private:
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       if (isView(user))
         return isHeldAt(user->getResult(0), place);
-      return where.runsAt(user) >= placeOf.lookup(place);
+      return !unread.contains(user) && where.runsAt(user) >= placeOf.lookup(place);
     });
   }
 
   /// All readers, or none: the value is not to be stored any more.
-  void cloneInto(ArrayRef<size_t> readers, Operation *root, const Ops &ops) {
+  void cloneInto(ArrayRef<size_t> readers, Operation *root, const Ops &ops, const Values &inputs) {
     SmallVector<std::pair<OpOperand *, Value>> replaced;
     SmallVector<SmallVector<Operation *>> made;
     bool fit = true;
@@ -168,7 +191,21 @@ private:
       }
       groups[reader].ops.insert(groups[reader].ops.begin(), clones.begin(), clones.end());
     }
-    llvm::erase(groups[groupOf.lookup(root)].roots, root);
+    drop(groups[groupOf.lookup(root)], root, ops, inputs);
+  }
+
+  /// The value is not the group's result any more, but what it reads of the group is.
+  void drop(KernelGroup &group, Operation *root, const Ops &ops, const Values &inputs) {
+    llvm::erase(group.roots, root);
+    for (Value input : inputs)
+      if (Operation *maker = input.getDefiningOp();
+          maker && llvm::is_contained(group.ops, maker) && !llvm::is_contained(group.roots, maker))
+        group.roots.push_back(maker);
+    for (Operation *op : llvm::reverse(ops))
+      if (llvm::all_of(op->getUsers(), [&](Operation *user) { return unread.contains(user); })) {
+        unread.insert(op);
+        llvm::erase(group.ops, op);
+      }
   }
 
   /// Whether all clones may be computed in the group.
@@ -207,7 +244,9 @@ private:
   std::vector<KernelGroup> groups;
   KernelPlaces where;
   DenseMap<Operation *, size_t> &placeOf = where.placeOf, &groupOf = where.groupOf;
-  DenseSet<Value> updated; ///< what variables hold before the block gives them another value
+  /// By what a variable holds before the block gives it another value: what makes that.
+  DenseMap<Value, Operation *> updates;
+  llvm::SmallSetVector<Operation *, 8> unread; ///< in the order in which their users went
 };
 
 struct CloneCheapOps : gantry::impl::CloneCheapOpsPassBase<CloneCheapOps> {

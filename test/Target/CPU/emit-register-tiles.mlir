@@ -229,3 +229,38 @@ func.func private @long_sum_of_images(%x: memref<8x12x12x8xf32>, %r: memref<8xf3
   }
   return
 }
+
+// Two sums over rows of the same elements: accumulators for each, an element is loaded once. A square in front of a sum
+// is rounded by itself, and what columns share is no reason for blocks: the order is that of the sum alone.
+// CHECK-LABEL: @two_sums(
+// CHECK-NOT: linalg.generic
+// CHECK: %[[PARTS:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
+// CHECK: %[[X:.*]] = vector.load %{{.*}} : memref<64x8xf32>, vector<8xf32>
+// CHECK: %[[Q:.*]] = arith.mulf %[[X]], %[[X]] : vector<8xf32>
+// CHECK: arith.addf %{{.*}}, %[[Q]] fastmath
+// CHECK: arith.addf %{{.*}}, %[[X]] fastmath
+// CHECK: vector.store %[[PARTS]]#0
+// CHECK: vector.store %[[PARTS]]#1
+func.func private @two_sums(%x: memref<64x8xf32>, %s: memref<8xf32>, %t: memref<8xf32>) {
+  linalg.generic {indexing_maps = [#row_in, #column_out, #column_out], iterator_types = ["reduction", "parallel"]} ins(%x : memref<64x8xf32>) outs(%s, %t : memref<8xf32>, memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %a : f32
+    %1 = arith.addf %b, %0 fastmath<reassoc,nsz,contract> : f32
+    %2 = arith.addf %c, %a fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %1, %2 : f32, f32
+  }
+  return
+}
+
+// CHECK-LABEL: @no_blocks(
+// CHECK: scf.for
+// CHECK: scf.for {{.*}} iter_args(%{{[^,]*}} = %{{[^,]*}}) -> (vector<8xf32>)
+func.func private @no_blocks(%x: memref<300x4x8xf32>, %w: memref<300x8xf32>, %s: memref<4x8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(k, i, j) -> (k, i, j)>, affine_map<(k, i, j) -> (k, j)>, affine_map<(k, i, j) -> (i, j)>], iterator_types = ["reduction", "parallel", "parallel"]} ins(%x, %w : memref<300x4x8xf32>, memref<300x8xf32>) outs(%s : memref<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 fastmath<reassoc,nsz,contract> : f32
+    linalg.yield %1 : f32
+  }
+  return
+}

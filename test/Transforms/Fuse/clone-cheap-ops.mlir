@@ -85,3 +85,47 @@ func.func @exponential(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<
   %f = gantry.mul %d, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %d, %f : tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// -----
+
+// The image without its mean, which others read, is made again of the image; the mean is small, and what is left of its
+// kernel.
+// CHECK-LABEL: func.func @centred(
+// CHECK: %[[X:.*]] = gantry.matmul
+// CHECK-NEXT: %[[M:.*]] = gantry.reduce_mean %[[X]]
+// CHECK-NEXT: gantry.sub %[[X]], %[[M]]
+// CHECK-NEXT: gantry.exp
+// CHECK: %[[G:.*]] = gantry.matmul
+// CHECK-NEXT: %[[AGAIN:.*]] = gantry.sub %[[X]], %[[M]]
+// CHECK-NEXT: gantry.mul %[[G]], %[[AGAIN]]
+// CHECK-NOT: gantry.sub
+// KERNELS-LABEL: func.func @centred(
+// KERNELS: %[[X:.*]] = gantry.launch @kernels_cpu::@matmul_0(
+// KERNELS-NEXT: %[[M:.*]] = gantry.launch @kernels_cpu::@reduce_mean_0(%[[X]])
+// KERNELS-NEXT: gantry.launch @kernels_cpu::@sub_exp_0(%[[X]], %[[M]])
+func.func @centred(%a: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %x = gantry.matmul %a, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %m = gantry.reduce_mean %x {axes = array<i64: 0>, keep_dims} : (tensor<64x64xf32>) -> tensor<1x64xf32>
+  %c = gantry.sub %x, %m : (tensor<64x64xf32>, tensor<1x64xf32>) -> tensor<64x64xf32>
+  %e = gantry.exp %c : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %g = gantry.matmul %e, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %d = gantry.mul %g, %c : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %d : tensor<64x64xf32>
+}
+
+// -----
+
+// A variable that has its old value where the reader runs.
+// CHECK-LABEL: func.func @old(
+// CHECK: %[[G:.*]] = gantry.matmul
+// CHECK-NEXT: %[[AGAIN:.*]] = gantry.mul %{{.*}}, %arg0
+// CHECK-NEXT: gantry.add %[[G]], %[[AGAIN]]
+func.func @old(%v: tensor<64xf32> {gantry.variable = @v}, %x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<64xf32> {gantry.variable = @v}, tensor<64x64xf32>) {
+  %n = gantry.mul %x, %v : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  %y = gantry.exp %n : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %g = gantry.matmul %y, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %d = gantry.add %g, %n : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %s = gantry.reduce_sum %d {axes = array<i64: 0>} : (tensor<64x64xf32>) -> tensor<64xf32>
+  %u = gantry.update %s : (tensor<64xf32>) -> tensor<64xf32>
+  return %u, %d : tensor<64xf32>, tensor<64x64xf32>
+}

@@ -38,12 +38,11 @@ func.func @shown(%x: tensor<8x128xf32>) -> (tensor<8x128xf32>, tensor<8x1xf32>) 
 
 // -----
 
-// With factors that rows share in front of the second sum, rows would be added up in blocks there:
-// the chain stays in pieces, which keeps the order of the terms.
+// Factors that rows share stand in front of the second sum: each row is added up by itself, as alone.
 // CHECK-LABEL: @weighted(
-// CHECK: gantry.launch @kernels_cpu::@reduce_sum_sub_mul_0(
-// CHECK: gantry.launch @kernels_cpu::@reduce_sum_0(
-// CHECK: gantry.launch @kernels_cpu::@div_0(
+// CHECK: gantry.launch @kernels_cpu::@reduce_sum_sub_mul_reduce_sum_and_1_0(
+// CHECK-NOT: = gantry.launch @
+// CHECK: return
 func.func @weighted(%x: tensor<8x128xf32>, %w: tensor<128xf32>) -> tensor<8x128xf32> {
   %m = gantry.reduce_sum %x {axes = array<i64: 1>, keep_dims} : (tensor<8x128xf32>) -> tensor<8x1xf32>
   %d = gantry.sub %x, %m : (tensor<8x128xf32>, tensor<8x1xf32>) -> tensor<8x128xf32>
@@ -51,6 +50,36 @@ func.func @weighted(%x: tensor<8x128xf32>, %w: tensor<128xf32>) -> tensor<8x128x
   %s = gantry.reduce_sum %f {axes = array<i64: 1>, keep_dims} : (tensor<8x128xf32>) -> tensor<8x1xf32>
   %y = gantry.div %f, %s : (tensor<8x128xf32>, tensor<8x1xf32>) -> tensor<8x128xf32>
   return %y : tensor<8x128xf32>
+}
+
+// -----
+
+// The largest of a row would be found in blocks of rows, and of two zeros be the other one.
+// CHECK-LABEL: @largest(
+// CHECK: gantry.launch @kernels_cpu::@reduce_max_sub_mul_0(
+// CHECK: gantry.launch @kernels_cpu::@reduce_max_0(
+func.func @largest(%x: tensor<8x128xf32>, %w: tensor<128xf32>) -> tensor<8x128xf32> {
+  %m = gantry.reduce_max %x {axes = array<i64: 1>, keep_dims} : (tensor<8x128xf32>) -> tensor<8x1xf32>
+  %d = gantry.sub %x, %m : (tensor<8x128xf32>, tensor<8x1xf32>) -> tensor<8x128xf32>
+  %f = gantry.mul %d, %w : (tensor<8x128xf32>, tensor<128xf32>) -> tensor<8x128xf32>
+  %s = gantry.reduce_max %f {axes = array<i64: 1>, keep_dims} : (tensor<8x128xf32>) -> tensor<8x1xf32>
+  %y = gantry.div %f, %s : (tensor<8x128xf32>, tensor<8x1xf32>) -> tensor<8x128xf32>
+  return %y : tensor<8x128xf32>
+}
+
+// -----
+
+// What stands in front joins where others read what it reads, as in the gradient of a softmax.
+// CHECK-LABEL: @softmax_gradient(
+// CHECK: gantry.launch @kernels_cpu::@mul_reduce_sum_sub_mul_0(%arg0, %arg1)
+// CHECK-NOT: = gantry.launch @
+// CHECK: return
+func.func @softmax_gradient(%d: tensor<8x128xf32>, %y: tensor<8x128xf32>) -> tensor<8x128xf32> {
+  %p = gantry.mul %d, %y : (tensor<8x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32>
+  %s = gantry.reduce_sum %p {axes = array<i64: 1>, keep_dims} : (tensor<8x128xf32>) -> tensor<8x1xf32>
+  %c = gantry.sub %d, %s : (tensor<8x128xf32>, tensor<8x1xf32>) -> tensor<8x128xf32>
+  %g = gantry.mul %c, %y : (tensor<8x128xf32>, tensor<8x128xf32>) -> tensor<8x128xf32>
+  return %g : tensor<8x128xf32>
 }
 
 // -----

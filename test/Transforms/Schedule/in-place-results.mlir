@@ -62,7 +62,7 @@ func.func @reuse(%x: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512xf32>) 
   %b = gantry.cumsum %x {axis = 0 : i64, gantry.name = "b"} : (tensor<512x512xf32>) -> tensor<512x512xf32>
   %s = gantry.add %a, %b : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
   %p = gantry.mul %a, %b : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
-  %t = gantry.reduce_sum %s {axes = array<i64: 1>} : (tensor<512x512xf32>) -> tensor<512xf32>
+  %t = gantry.reduce_max %s {axes = array<i64: 1>} : (tensor<512x512xf32>) -> tensor<512xf32>
   %u = gantry.reduce_max %p {axes = array<i64: 1>} : (tensor<512x512xf32>) -> tensor<512xf32>
   return %t, %u : tensor<512xf32>, tensor<512xf32>
 }
