@@ -25,6 +25,21 @@ SmallVector<Shard> gantry::cutIntoShards(int64_t size, size_t count,
   return shards;
 }
 
+int64_t gantry::countFullParts(int64_t size, int64_t parts) {
+  return llvm::count_if(cutIntoShards(size, parts, std::nullopt),
+                        [](const Shard &part) { return part.size > 0; });
+}
+
+SmallVector<size_t> gantry::dealParts(int64_t parts, size_t count,
+                                      std::optional<ArrayRef<int64_t>> weights) {
+  // By weights, as those end where they should: 8 parts are 2, 2, 1, 2, 1 of five devices.
+  SmallVector<int64_t> equal(count, 1);
+  SmallVector<size_t> owners;
+  for (auto [i, range] : llvm::enumerate(cutIntoShards(parts, count, weights.value_or(equal))))
+    owners.append(range.size, i);
+  return owners;
+}
+
 void gantry::remarkIdleReplicas(Location loc, ArrayRef<Shard> shards, int64_t size,
                                 std::optional<ArrayRef<int64_t>> weights,
                                 function_ref<std::string(size_t)> deviceOf) {

@@ -44,7 +44,7 @@ static void buildAllReduce(AllReduceOp op, GradientBuilder &b) {
   for (unsigned i = 0; i < op->getNumResults(); ++i)
     cotangents.push_back(b.ofResult(i));
   auto sums = b.make<AllReduceOp>(TypeRange(ValueRange(cotangents)), cotangents, CombineKind::Sum,
-                                  op.getDevicesAttr(), DenseI64ArrayAttr());
+                                  op.getDevicesAttr(), DenseI64ArrayAttr(), op.getTree());
   double all = 0;
   auto weight = [&](unsigned i) { return op.getWeights() ? double((*op.getWeights())[i]) : 1.0; };
   for (unsigned i = 0; i < op->getNumOperands(); ++i)

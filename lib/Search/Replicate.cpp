@@ -198,7 +198,7 @@ LogicalResult Replication::wrap(int64_t batch) {
   auto replicate = ReplicateOp::create(
       builder, flagLocation(), end->getOperandTypes(), outer->getArguments(),
       b.getArrayAttr(devices), weights ? b.getDenseI64ArrayAttr(*weights) : DenseI64ArrayAttr(),
-      b.getArrayAttr(inputs), b.getArrayAttr(outputs));
+      /*parts=*/IntegerAttr(), b.getArrayAttr(inputs), b.getArrayAttr(outputs));
   auto yielded = llvm::to_vector(end->getOperands());
   func::ReturnOp::create(builder, end->getLoc(), replicate.getResults());
   builder.setInsertionPoint(end);
@@ -298,7 +298,7 @@ LogicalResult Replication::enter(Part &part, Block &block, OpBuilder &builder) {
 
 void Replication::cloneBody(Part &part, SharedWeights &shared, OpBuilder &builder) {
   ReplicaMark mark{
-      part.number, cast<DeviceAttr>(devices[part.number]), LocationAttr(flagLocation()), {}};
+      part.number, {}, cast<DeviceAttr>(devices[part.number]), LocationAttr(flagLocation()), {}};
   for (Operation &op : part.body.getBody().front().without_terminator())
     builder.clone(op, part.values)->walk([&](Operation *made) {
       markAsReplica(made, mark);

@@ -144,7 +144,7 @@ def suites(build, results, jobs):
     for name, script in (("onnx", "onnx_suite.py"), ("onnx-ops", "onnx_ops_test.py"),
                          ("known-operands", "known_operands_test.py"), ("detections", "detections_test.py"),
                          ("models", "models_test.py"), ("auto", "auto_test.py"),
-                         ("placement-oracle", "placement_oracle_test.py"), ("replicate", "replicate_test.py"),
+                         ("placement-oracle", "placement_oracle_test.py"), ("replicate", "replicate_test.py"), ("parts", "parts_test.py"),
                          ("functions", "unary_math_test.py"), ("gradients", "gradient_test.py"),
                          ("gradient-networks", "gradient_networks_test.py"), ("empty", "empty_dims_test.py"),
                          ("random-ops", "random_ops_test.py"), ("shared-memory", "memory_test.py"),

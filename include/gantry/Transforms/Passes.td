@@ -568,6 +568,9 @@ def ExpandReplicasPass : Pass<"gantry-expand-replicas", "::mlir::func::FuncOp"> 
     one `gantry.all_reduce` with an operand for each of them; a `gantry.if` or `gantry.while` that has one
     inside is one for all replicas, under the condition of the first, which gantry-check-collectives has
     found to be that of all. `gantry.share` becomes the number that it is, in all functions.
+
+    With `parts` the body is cloned once for each part that has rows, with `/part_i` after the names; what is
+    the same for all parts of a device once for each device, with `/replica_i`. Sums are `gantry.all_reduce tree`.
   }];
   let dependentDialects = ["::gantry::GantryDialect"];
 }
@@ -595,6 +598,9 @@ def ExpandCollectivesPass : Pass<"gantry-expand-collectives", "::mlir::func::Fun
     A `gantry.all_reduce` of n values is cut into n chunks: replica i adds up the i-th chunks of all, in
     the order of the replicas, and every replica joins the sums (spec R3). Small values are added up
     where each result is wanted, which is fewer and not more bytes. Copies are left to the Copy phase.
+
+    A `tree` is added by halves: what a device has of a whole half it adds itself, right behind the
+    values, and the sums are exchanged as values are otherwise.
   }];
   let options = [Option<"smallBytes", "small-bytes", "uint64_t", "16384",
                         "values up to so many bytes are not cut into chunks">,

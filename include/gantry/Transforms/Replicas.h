@@ -13,14 +13,15 @@ mlir::Value sliceShard(mlir::OpBuilder &builder, mlir::Location origin, mlir::Va
 
 /// A replica as its ops know it.
 struct ReplicaMark {
-  unsigned number;
+  unsigned number;              ///< of its device
+  std::optional<unsigned> part; ///< of the batch, where it is one of several
   DeviceAttr device;
   mlir::LocationAttr origin; ///< who asked for replicas
   SoftModeAttr soft;         ///< may be null
 };
 
-/// Gives an op the request of its replica, under which its own is the inner one; `/replica_i` after
-/// its name; and the replica's mirror of a variable.
+/// Gives an op the request of its replica, under which its own is the inner one; `/replica_i` or
+/// `/part_i` after its name; and the replica's mirror of a variable.
 void markAsReplica(mlir::Operation *op, const ReplicaMark &replica);
 
 } // namespace gantry

@@ -6,14 +6,23 @@
 // all ranks join the sums. Each rank sends and receives 2 (n-1)/n of the value, the least there is.
 // Chunks are exchanged in pieces, so that a piece is copied while the one before it is added up.
 //
+// The values of parts are added in a balanced tree over their numbers, which is the same whoever
+// has which of them. Of the sums in it a device makes those of which it has all values, each as
+// soon as its values are there; these sums are what is exchanged, and the tree above them is done
+// chunk by chunk.
+//
 // Where a library may do it, the exchange becomes the second region of a gantry.if that the library
 // decides, and the first one has a part of the collective for each rank
 // (docs/designs/libraries.md).
 
+#include "PartsTree.h"
+
 #include "gantry/Device/Topology.h"
 #include "gantry/Plan/AllReducePart.h"
+#include "gantry/Support/Bytes.h"
 #include "gantry/Transforms/Passes.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
@@ -28,6 +37,19 @@ namespace gantry {
 static constexpr int64_t kMostPieces = 8;
 
 namespace {
+/// What a rank has to give: one of the values, or of a tree the sum of several.
+struct Term {
+  Value value;
+  size_t rank;
+  PartRange range; ///< the values that it is the sum of
+};
+
+/// What of trees waits on a device while the last parts are made.
+struct Waiting {
+  size_t values = 0, sums = 0; ///< so many sums of each value, at most
+  uint64_t bytes = 0;          ///< of all of them
+};
+
 /// One gantry.all_reduce on its way.
 class Exchange {
 public:
@@ -35,7 +57,12 @@ public:
       : op(op), library(library), builder(op), pieceBytes(std::max<uint64_t>(pieceBytes, 1)),
         type(cast<RankedTensorType>(op.getValues().front().getType())),
         isSmall(getByteSize(type) <= smallBytes) {
-    llvm::append_range(devices, op.getDevices()->getAsRange<DeviceAttr>());
+    for (DeviceAttr device : op.getDevices()->getAsRange<DeviceAttr>()) {
+      auto known = op.getTree() ? llvm::find(devices, device) : devices.end();
+      owners.push_back(known - devices.begin());
+      if (known == devices.end())
+        devices.push_back(device);
+    }
   }
 
   LogicalResult run() {
@@ -44,36 +71,120 @@ public:
                               << "; only floating-point numbers have one";
     SmallVector<Value> values(op.getValues());
     if (op.getKind() == CombineKind::Mean && !hasEqualShares())
-      for (size_t rank = 0; rank < ranks(); ++rank)
-        values[rank] = scale(values[rank], share(rank), rank, "share");
-    op->replaceAllUsesWith(combine(values));
+      for (auto [i, owner] : llvm::enumerate(owners))
+        values[i] = scale(values[i], share(i), owner, op.getTree() ? "share_" + Twine(i) : "share");
+    SmallVector<Value> sums = combine(values);
+    for (auto [result, owner] : llvm::zip(op.getResults(), owners))
+      result.replaceAllUsesWith(sums[owner]);
     op.erase();
     return success();
   }
 
+  /// Adds what of this one waits where.
+  void countWaiting(llvm::MapVector<DeviceAttr, Waiting> &waiting) {
+    for (size_t i = 0; op.getTree() && i < count();) {
+      size_t begin = i;
+      while (i < count() && owners[i] == owners[begin])
+        ++i;
+      size_t sums = PartRange{0, count()}.countWaiting(begin, i);
+      Waiting &own = waiting[devices[owners[begin]]];
+      ++own.values;
+      own.sums = std::max(own.sums, sums);
+      own.bytes += sums * getByteSize(type);
+    }
+  }
+
 private:
   size_t ranks() const { return devices.size(); }
+  size_t count() const { return owners.size(); }
 
   bool hasEqualShares() { return !op.getWeights() || llvm::all_equal(*op.getWeights()); }
 
-  double share(size_t rank) {
+  double share(size_t i) {
     double sum = 0;
     ArrayRef<int64_t> weights = *op.getWeights();
     for (int64_t weight : weights)
       sum += double(weight);
-    return double(weights[rank]) / sum;
+    return double(weights[i]) / sum;
   }
 
+  /// One for each rank.
   SmallVector<Value> combine(ArrayRef<Value> values) {
-    if (isSmall || ranks() == 1)
-      return addEverywhere(values);
+    SmallVector<Term> terms;
+    if (op.getTree())
+      addLocally(values, {0, count()}, terms);
+    else
+      for (auto [i, value] : llvm::enumerate(values))
+        terms.push_back({value, i, {i, 1}});
+    if (isSmall || ranks() == 1 || (op.getTree() && llvm::count(readers(), true) < 2))
+      return addEverywhere(terms);
     if (!library)
-      return exchange(values);
+      return exchange(terms);
     if (std::string why = findLogical(); !why.empty()) {
       op.emitRemark() << "is done by direct exchange, not by NCCL: " << why;
-      return exchange(values);
+      return exchange(terms);
     }
-    return byLibrary(values);
+    return byLibrary(terms);
+  }
+
+  /// Whether anything reads the results of each rank.
+  SmallVector<bool> readers() {
+    SmallVector<bool> read(ranks(), !op.getTree());
+    for (auto [result, owner] : llvm::zip(op.getResults(), owners))
+      read[owner] = read[owner] || !result.use_empty();
+    return read;
+  }
+
+  //===------------------------------------------------------------------===//
+  // The tree of parts
+  //===------------------------------------------------------------------===//
+
+  /// The sums that devices have for themselves, of the largest trees that they can have.
+  void addLocally(ArrayRef<Value> values, PartRange range, SmallVectorImpl<Term> &terms) {
+    auto having = ArrayRef(owners).slice(range.begin, range.size);
+    if (!llvm::all_equal(having)) {
+      addLocally(values, range.first(), terms);
+      return addLocally(values, range.second(), terms);
+    }
+    OpBuilder::InsertionGuard guard(builder);
+    terms.push_back({addRange(values, range), having.front(), range});
+  }
+
+  /// Right behind what is added, so that as few sums as possible wait for others.
+  Value addRange(ArrayRef<Value> values, PartRange range) {
+    if (range.isPart())
+      return values[range.begin];
+    Value left = addRange(values, range.first());
+    Value right = addRange(values, range.second());
+    insertBehind(left, right);
+    // A sum of sums, which kernels keep apart (Fuse/Groups.cpp).
+    return place(AddNOp::create(builder, op.getLoc(), left.getType(), ValueRange{left, right}),
+                 owners[range.begin], nameOf(range));
+  }
+
+  static std::string nameOf(PartRange range) {
+    return "parts_" + std::to_string(range.begin) + "_to_" + std::to_string(range.end() - 1);
+  }
+
+  void insertBehind(Value left, Value right) {
+    builder.setInsertionPoint(op);
+    Operation *last = nullptr;
+    for (Value value : {left, right})
+      if (Operation *made = value.getDefiningOp(); made && made->getBlock() == op->getBlock())
+        last = last && made->isBeforeInBlock(last) ? last : made;
+    if (last)
+      builder.setInsertionPointAfter(last);
+  }
+
+  /// The tree above the sums that ranks have, or above chunks of these.
+  Value addTree(ArrayRef<Term> terms, PartRange range, size_t rank, const Twine &what) {
+    for (const Term &term : terms)
+      if (term.range.begin == range.begin && term.range.size == range.size)
+        return term.value;
+    Value left = addTree(terms, range.first(), rank, what);
+    Value right = addTree(terms, range.second(), rank, what);
+    return place(AddOp::create(builder, op.getLoc(), left.getType(), left, right), rank,
+                 what + "/" + nameOf(range));
   }
 
   //===------------------------------------------------------------------===//
@@ -82,6 +193,8 @@ private:
 
   /// Finds the devices of the topology that are meant; gives why they cannot have the library.
   std::string findLogical() {
+    if (op.getTree())
+      return "parts are added in an order of their own";
     llvm::SmallSet<uint32_t, 8> physical;
     for (DeviceAttr device : devices) {
       const std::string name = device.getName().shortStr();
@@ -116,20 +229,20 @@ private:
   }
 
   /// A mean is a sum in both regions: what comes behind is the same whoever has added up.
-  SmallVector<Value> byLibrary(ArrayRef<Value> values) {
+  SmallVector<Value> byLibrary(ArrayRef<Term> terms) {
     SmallVector<Type> types(ranks(), type);
     auto no = DenseElementsAttr::get(RankedTensorType::get({}, builder.getI1Type()), false);
     Value never = ConstantOp::create(builder, op.getLoc(), no);
     auto choice = IfOp::create(builder, op.getLoc(), types, never);
     choice->setAttr(kLibraryAttr, builder.getStringAttr(StringRef(plan::collectiveLibrary)));
-    addRegion(choice.getThenBody(), [&] { return parts(values); });
+    addRegion(choice.getThenBody(), [&] { return parts(terms); });
     takesMeanInside = false;
-    addRegion(choice.getElseBody(), [&] { return exchange(values); });
+    addRegion(choice.getElseBody(), [&] { return exchange(terms); });
     takesMeanInside = true;
     SmallVector<Value> results(choice.getResults());
     if (isEqualMean())
       for (size_t rank = 0; rank < ranks(); ++rank)
-        results[rank] = scale(results[rank], 1.0 / double(ranks()), rank, "mean");
+        results[rank] = scale(results[rank], 1.0 / double(count()), rank, "mean");
     return results;
   }
 
@@ -140,13 +253,14 @@ private:
     YieldOp::create(builder, op.getLoc(), made);
   }
 
-  SmallVector<Value> parts(ArrayRef<Value> values) {
+  SmallVector<Value> parts(ArrayRef<Term> terms) {
     SmallVector<Attribute> all(logical.begin(), logical.end());
     SmallVector<Value> results;
     for (size_t rank = 0; rank < ranks(); ++rank) {
-      auto part = AllReduceOp::create(builder, op.getLoc(), TypeRange(type), values[rank],
-                                      CombineKindAttr::get(op.getContext(), CombineKind::Sum),
-                                      builder.getArrayAttr(all), DenseI64ArrayAttr());
+      auto part =
+          AllReduceOp::create(builder, op.getLoc(), TypeRange(type), terms[rank].value,
+                              CombineKind::Sum, builder.getArrayAttr(all), DenseI64ArrayAttr(),
+                              /*tree=*/false);
       part->setAttr(kRankAttr, builder.getI64IntegerAttr(rank));
       results.push_back(place(part, rank, "part"));
       part->setAttr(kDeviceAttr, logical[rank]);
@@ -159,7 +273,7 @@ private:
   //===------------------------------------------------------------------===//
 
   bool isEqualMean() {
-    return op.getKind() == CombineKind::Mean && hasEqualShares() && ranks() > 1;
+    return op.getKind() == CombineKind::Mean && hasEqualShares() && count() > 1;
   }
 
   /// Makes an op a rank's. Names say what it is for and where.
@@ -184,19 +298,23 @@ private:
     return place(MulOp::create(builder, op.getLoc(), value.getType(), value, constant), rank, what);
   }
 
-  Value add(ArrayRef<Value> values, size_t rank, const Twine &what) {
-    Value sum = values.front();
-    if (values.size() > 1)
+  Value add(ArrayRef<Term> terms, size_t rank, const Twine &what) {
+    Value sum = terms.front().value;
+    if (op.getTree()) {
+      sum = addTree(terms, {0, count()}, rank, what);
+    } else if (terms.size() > 1) {
+      auto values = llvm::map_to_vector(terms, [](const Term &term) { return term.value; });
       sum = place(AddNOp::create(builder, op.getLoc(), sum.getType(), values), rank, what);
+    }
     if (isEqualMean() && takesMeanInside)
-      sum = scale(sum, 1.0 / double(ranks()), rank, what + "/mean");
+      sum = scale(sum, 1.0 / double(count()), rank, what + "/mean");
     return sum;
   }
 
-  SmallVector<Value> addEverywhere(ArrayRef<Value> values) {
+  SmallVector<Value> addEverywhere(ArrayRef<Term> terms) {
     SmallVector<Value> results;
-    for (size_t rank = 0; rank < ranks(); ++rank)
-      results.push_back(add(values, rank, "sum"));
+    for (auto [rank, isRead] : llvm::enumerate(readers()))
+      results.push_back(isRead ? add(terms, rank, "sum") : terms.front().value);
     return results;
   }
 
@@ -212,10 +330,10 @@ private:
                  rank, what);
   }
 
-  SmallVector<Value> exchange(ArrayRef<Value> values) {
-    SmallVector<Value> flat;
-    for (Value value : values)
-      flat.push_back(flatten(value));
+  SmallVector<Value> exchange(ArrayRef<Term> terms) {
+    SmallVector<Term> flat(terms);
+    for (Term &term : flat)
+      term.value = flatten(term.value);
     SmallVector<Value> sums;
     int64_t elements = type.getNumElements(), each = llvm::divideCeil(elements, ranks());
     for (size_t rank = 0; rank < ranks(); ++rank) {
@@ -225,7 +343,7 @@ private:
     }
     SmallVector<Value> results;
     for (size_t rank = 0; rank < ranks(); ++rank) {
-      auto whole = cast<RankedTensorType>(flat.front().getType());
+      auto whole = cast<RankedTensorType>(flat.front().value.getType());
       Value joined =
           place(ConcatOp::create(builder, op.getLoc(), whole, sums, /*axis=*/0), rank, "join");
       results.push_back(joined.getType() == type
@@ -236,7 +354,7 @@ private:
   }
 
   /// The sums of a rank's chunk, piece by piece.
-  void addChunk(ArrayRef<Value> flat, int64_t begin, int64_t end, size_t rank,
+  void addChunk(ArrayRef<Term> flat, int64_t begin, int64_t end, size_t rank,
                 SmallVectorImpl<Value> &sums) {
     if (begin == end)
       return;
@@ -246,9 +364,9 @@ private:
     int64_t each = llvm::divideCeil(end - begin, pieces);
     for (int64_t at = begin; at < end; at += each) {
       std::string piece = std::to_string(sums.size());
-      SmallVector<Value> parts;
-      for (auto [from, value] : llvm::enumerate(flat))
-        parts.push_back(cut(value, at, std::min(each, end - at), from, "chunk_" + piece));
+      SmallVector<Term> parts(flat);
+      for (Term &part : parts)
+        part.value = cut(part.value, at, std::min(each, end - at), part.rank, "chunk_" + piece);
       sums.push_back(add(parts, rank, "sum_" + piece));
     }
   }
@@ -259,7 +377,8 @@ private:
   uint64_t pieceBytes;
   RankedTensorType type;
   bool isSmall;
-  SmallVector<DeviceAttr> devices; ///< by rank, as they were asked for
+  SmallVector<DeviceAttr> devices; ///< by rank, as they were asked for; of a tree each once
+  SmallVector<size_t> owners;      ///< for each value the rank that has it
   SmallVector<DeviceAttr> logical; ///< by rank, of the topology
   bool takesMeanInside = true;     ///< of the exchange
 };
@@ -277,9 +396,27 @@ struct ExpandCollectives : gantry::impl::ExpandCollectivesPassBase<ExpandCollect
     if (!ops.empty() &&
         TargetsAttr::of(getOperation()).asksForLibrary(StringRef(plan::collectiveLibrary)))
       topology = getTopology(getOperation()->getParentOfType<ModuleOp>());
-    for (AllReduceOp op : ops)
-      if (failed(Exchange(op, topology ? &*topology : nullptr, smallBytes, pieceBytes).run()))
+    llvm::MapVector<DeviceAttr, Waiting> waiting;
+    for (AllReduceOp op : ops) {
+      Exchange exchange(op, topology ? &*topology : nullptr, smallBytes, pieceBytes);
+      exchange.countWaiting(waiting);
+      if (failed(exchange.run()))
         return signalPassFailure();
+    }
+    tell(waiting);
+  }
+
+  /// Of the device where the most waits.
+  void tell(const llvm::MapVector<DeviceAttr, Waiting> &waiting) {
+    auto most = llvm::max_element(
+        waiting, [](const auto &a, const auto &b) { return a.second.bytes < b.second.bytes; });
+    if (most == waiting.end() || most->second.bytes == 0)
+      return;
+    const auto &[device, own] = *most;
+    getOperation().emitRemark() << "what parts give is added in a tree: on '"
+                                << device.getName().shortStr() << "' up to " << own.sums
+                                << " sums of each of " << own.values << " values wait for others, "
+                                << formatBytes(own.bytes) << " in all";
   }
 };
 } // namespace

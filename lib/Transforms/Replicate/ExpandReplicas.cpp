@@ -6,6 +6,11 @@
 // their results one after the other. So is a gradient, which is of the losses of all replicas then.
 // A replica with an empty shard gets only the ops that what it gives for itself needs: the new
 // value of its mirror of a variable, say, which is all-reduced from the others.
+//
+// With parts a replica is a part, and a device has several, or none. What is the same for all parts
+// of a device, as what comes of mirrors and of all-reduces is, is cloned for its first one alone.
+
+#include "Replica.h"
 
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Analysis/Homes.h"
@@ -13,7 +18,6 @@
 #include "gantry/Transforms/Passes.h"
 #include "gantry/Transforms/Replicas.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Threading.h"
@@ -27,15 +31,6 @@ namespace gantry {
 } // namespace gantry
 
 namespace {
-/// One replica in the making.
-struct Replica {
-  unsigned number;
-  DeviceAttr device;
-  Shard shard;
-  bool isEmpty = false;
-  IRMapping values;
-};
-
 /// A replica's part of what an op for all replicas carries or gives.
 struct Slot {
   Replica *replica;
@@ -48,10 +43,15 @@ public:
   explicit Expansion(ReplicateOp op) : op(op), builder(op) {}
 
   LogicalResult run() {
-    if (failed(cut()))
+    FailureOr<SmallVector<Replica>> cut = cutIntoReplicas(op);
+    if (failed(cut))
       return failure();
+    replicas = std::move(*cut);
+    for (const Replica &replica : replicas)
+      total += replica.shard.size;
     enter();
     collectJoint();
+    collectVarying();
     collectNeeded();
     if (failed(expandOps(op.getBody().front())))
       return failure();
@@ -59,8 +59,9 @@ public:
   }
 
 private:
-  LogicalResult cut();
   void enter();
+  void collectVarying();
+  bool varies(Operation &inner);
   void collectJoint();
   void collectNeeded();
   void need(Value value, SmallVectorImpl<Value> &work);
@@ -75,9 +76,11 @@ private:
   SmallVector<Slot> slotsOf(Operation &inner);
   SmallVector<Value> valuesOf(ArrayRef<Slot> slots, ValueRange inside);
   LogicalResult expandAllReduce(AllReduceOp reduce);
-  LogicalResult cloneInto(Replica &replica, Operation &inner);
+  LogicalResult expandCommon(Operation &inner);
+  LogicalResult cloneInto(Replica &replica, Operation &inner, bool isCommon = false);
   LogicalResult leave();
-  FailureOr<Value> combine(ReplicaModeAttr mode, Value yielded);
+  FailureOr<Value> combine(size_t i, ReplicaModeAttr mode, Value yielded);
+  Value addParts(ArrayRef<Value> parts, const Twine &name);
   double shareOf(const Replica &replica);
   Value weigh(const Replica &replica, Value value);
 
@@ -102,6 +105,7 @@ private:
   OpBuilder builder;
   SmallVector<Replica> replicas;
   DenseSet<Operation *> joint; ///< branches and loops with a collective inside
+  DenseSet<Value> varying;     ///< from part to part of a device
   // What replicas without a shard need: ops as a whole, of joint ones the results.
   DenseSet<Operation *> needed;
   DenseSet<std::pair<Operation *, unsigned>> neededResults;
@@ -109,37 +113,33 @@ private:
 };
 } // namespace
 
-/// All inputs that are split are cut in the same way.
-LogicalResult Expansion::cut() {
-  size_t next = 0;
-  std::optional<int64_t> size;
-  for (ReplicaModeAttr mode : op.getInputModes()) {
-    if (mode.is(ReplicaKind::Split)) {
-      int64_t own =
-          cast<RankedTensorType>(op.getValues()[next].getType()).getDimSize(mode.getAxis());
-      if (ShapedType::isDynamic(own))
-        return op.emitOpError() << "splits " << op.getValues()[next].getType() << " along axis "
-                                << mode.getAxis() << ", whose size is not known";
-      if (size && *size != own)
-        return op.emitOpError() << "splits inputs of " << *size << " and of " << own
-                                << " rows; they need to be the same batch";
-      size = own;
+/// From shards and shares along operands; what joint ops carry is taken to vary.
+void Expansion::collectVarying() {
+  for (auto [mode, argument] : llvm::zip(op.getInputModes(), op.getBody().getArguments()))
+    if (mode.is(ReplicaKind::Split))
+      varying.insert(argument);
+  op.getBody().walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    if (joint.contains(inner)) {
+      varying.insert_range(inner->getResults());
+      for (Region &region : inner->getRegions())
+        varying.insert_range(region.getArguments());
+      return WalkResult::advance();
     }
-    next += mode.countValues(op.getDevices().size());
-  }
-  auto shards = cutIntoShards(size.value_or(0), op.getDevices().size(), op.getWeights());
-  if (size)
-    remarkIdleReplicas(op.getLoc(), shards, *size, op.getWeights(),
-                       [&](size_t i) { return op.getDevice(i).getName().shortStr(); });
-  for (auto [i, shard] : llvm::enumerate(shards)) {
-    replicas.push_back({unsigned(i), op.getDevice(i), shard, false, {}});
-    replicas.back().isEmpty = size && shard.size == 0;
-  }
-  // Of an empty batch somebody has to make the empty results.
-  if (llvm::all_of(replicas, [](const Replica &replica) { return replica.isEmpty; }))
-    replicas.front().isEmpty = false;
-  total = size.value_or(0);
-  return success();
+    if (!isa<AllReduceOp>(inner) && varies(*inner))
+      varying.insert_range(inner->getResults());
+    return WalkResult::skip();
+  });
+}
+
+/// Whether an op that is cloned as a whole gives each part something else.
+bool Expansion::varies(Operation &inner) {
+  auto result = inner.walk([&](Operation *each) {
+    bool does = isa<ShareOp>(each) || llvm::any_of(each->getOperands(), [&](Value value) {
+                  return varying.contains(value);
+                });
+    return does ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
 }
 
 void Expansion::enter() {
@@ -149,11 +149,12 @@ void Expansion::enter() {
       Value value = op.getValues()[next + (mode.is(ReplicaKind::PerReplica) ? replica.number : 0)];
       if (mode.is(ReplicaKind::Split))
         value = sliceShard(builder, op.getLoc(), value, mode.getAxis(), replica.shard,
-                           nameOf("/split_" + Twine(argument.getArgNumber()) + "/replica_" +
-                                  Twine(replica.number)));
+                           nameOf("/split_" + Twine(argument.getArgNumber()) +
+                                  (replica.part ? "/part_" : "/replica_") +
+                                  Twine(replica.part.value_or(replica.number))));
       replica.values.map(argument, value);
     }
-    next += mode.countValues(replicas.size());
+    next += mode.countValues(op.getDevices().size());
   }
 }
 
@@ -234,9 +235,29 @@ LogicalResult Expansion::expand(Operation &inner) {
     return inner.emitError(
         "has a gantry.all_reduce inside, which only branches, loops and gradients may have");
   }
+  if (op.getParts() && !varies(inner))
+    return expandCommon(inner);
   for (Replica &replica : replicas)
     if ((!replica.isEmpty || needed.contains(&inner)) && failed(cloneInto(replica, inner)))
       return failure();
+  return success();
+}
+
+/// Once for each device.
+LogicalResult Expansion::expandCommon(Operation &inner) {
+  DenseMap<unsigned, Replica *> first;
+  for (Replica &replica : replicas) {
+    if (replica.isEmpty && !needed.contains(&inner))
+      continue;
+    if (replica.isFirst) {
+      first[replica.number] = &replica;
+      if (failed(cloneInto(replica, inner, /*isCommon=*/true)))
+        return failure();
+      continue;
+    }
+    for (Value result : inner.getResults())
+      replica.values.map(result, first[replica.number]->values.lookup(result));
+  }
   return success();
 }
 
@@ -416,7 +437,7 @@ static Value replaceShare(ShareOp share, double number) {
   return made;
 }
 
-LogicalResult Expansion::cloneInto(Replica &replica, Operation &inner) {
+LogicalResult Expansion::cloneInto(Replica &replica, Operation &inner, bool isCommon) {
   Operation *clone = builder.clone(inner, replica.values);
   std::string reason;
   {
@@ -446,8 +467,8 @@ LogicalResult Expansion::cloneInto(Replica &replica, Operation &inner) {
     return success();
   }
   clone->walk([&](ShareOp share) { replaceShare(share, shareOf(replica)); });
-  ReplicaMark mark{replica.number, replica.device, LocationAttr(op.getLoc()),
-                   op->getAttrOfType<SoftModeAttr>(kSoftAttr)};
+  ReplicaMark mark{replica.number, isCommon ? std::nullopt : replica.part, replica.device,
+                   LocationAttr(op.getLoc()), op->getAttrOfType<SoftModeAttr>(kSoftAttr)};
   clone->walk([&](Operation *made) { markAsReplica(made, mark); });
   return success();
 }
@@ -468,14 +489,20 @@ LogicalResult Expansion::expandAllReduce(AllReduceOp reduce) {
   bool isWeighted = reduce.getKind() == CombineKind::Mean && total > 0;
   auto made =
       AllReduceOp::create(builder, reduce.getLoc(), TypeRange(ValueRange(values)), values,
-                          reduce.getKindAttr(), builder.getArrayAttr(devices),
-                          isWeighted ? builder.getDenseI64ArrayAttr(weights) : DenseI64ArrayAttr());
+                          reduce.getKind(), builder.getArrayAttr(devices),
+                          isWeighted ? builder.getDenseI64ArrayAttr(weights) : DenseI64ArrayAttr(),
+                          /*tree=*/op.getParts().has_value());
   if (auto name = reduce->getAttrOfType<StringAttr>(kNameAttr))
     made->setAttr(kNameAttr, name);
   made->setAttr(kOriginAttr, LocationAttr(op.getLoc()));
+  // All parts of a device have its first one's.
   size_t next = 0;
-  for (Replica &replica : replicas)
-    replica.values.map(reduce.getResult(0), made.getResult(replica.isEmpty ? 0 : next++));
+  DenseMap<unsigned, Value> ofDevice;
+  for (Replica &replica : replicas) {
+    Value own = made.getResult(replica.isEmpty ? 0 : next++);
+    replica.values.map(reduce.getResult(0),
+                       ofDevice.try_emplace(replica.number, own).first->second);
+  }
   return success();
 }
 
@@ -513,11 +540,13 @@ Value Expansion::weigh(const Replica &replica, Value value) {
   number.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
   Value factor = ConstantOp::create(builder, op.getLoc(), DenseElementsAttr::get(scalar, number));
   auto product = MulOp::create(builder, op.getLoc(), value.getType(), value, factor);
-  place(product, replica.device, "/share/replica_" + Twine(replica.number));
+  place(product, replica.device,
+        (replica.part ? "/share/part_" : "/share/replica_") +
+            Twine(replica.part.value_or(replica.number)));
   return product;
 }
 
-FailureOr<Value> Expansion::combine(ReplicaModeAttr mode, Value yielded) {
+FailureOr<Value> Expansion::combine(size_t i, ReplicaModeAttr mode, Value yielded) {
   SmallVector<Value> parts;
   bool isMean = mode.is(ReplicaKind::Mean);
   if (isMean && !isa<FloatType>(cast<RankedTensorType>(yielded.getType()).getElementType()))
@@ -539,7 +568,23 @@ FailureOr<Value> Expansion::combine(ReplicaModeAttr mode, Value yielded) {
       shape[axis] += cast<RankedTensorType>(part.getType()).getDimSize(axis);
     return ConcatOp::create(builder, op.getLoc(), first.clone(shape), parts, axis).getResult();
   }
+  if (op.getParts())
+    return addParts(parts, "/" + Twine(stringifyReplicaKind(mode.getKind())) + "_" + Twine(i));
   return AddNOp::create(builder, op.getLoc(), parts.front().getType(), parts).getResult();
+}
+
+/// The first one's of what an all-reduce gives, which no other device reads.
+Value Expansion::addParts(ArrayRef<Value> parts, const Twine &name) {
+  SmallVector<Attribute> devices;
+  for (Replica &replica : replicas)
+    if (!replica.isEmpty)
+      devices.push_back(replica.device);
+  auto made =
+      AllReduceOp::create(builder, op.getLoc(), TypeRange(ValueRange(parts)), parts,
+                          CombineKind::Sum, builder.getArrayAttr(devices), DenseI64ArrayAttr(),
+                          /*tree=*/true);
+  place(made, DeviceAttr(), name);
+  return made.getResult(0);
 }
 
 LogicalResult Expansion::leave() {
@@ -548,11 +593,14 @@ LogicalResult Expansion::leave() {
   for (auto [i, mode, yielded] : llvm::enumerate(op.getOutputModes(), yield->getOperands())) {
     if (mode.is(ReplicaKind::PerReplica)) {
       for (Replica &replica : replicas)
-        op.getResult(next++).replaceAllUsesWith(replica.values.lookupOrDefault(yielded));
+        if (replica.isFirst)
+          op.getResult(next + replica.number)
+              .replaceAllUsesWith(replica.values.lookupOrDefault(yielded));
+      next += op.getDevices().size();
       continue;
     }
     OpResult result = op->getResult(next++);
-    FailureOr<Value> combined = combine(mode, yielded);
+    FailureOr<Value> combined = combine(i, mode, yielded);
     if (failed(combined))
       return failure();
     Operation *made = combined->getDefiningOp();

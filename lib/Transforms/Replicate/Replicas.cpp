@@ -45,7 +45,7 @@ void gantry::markAsReplica(Operation *op, const ReplicaMark &replica) {
                 FlatSymbolRefAttr::get(context, (variable.getValue() + suffix).str()));
   if (!isa<KernelOpInterface>(op))
     return;
-  markName(op, suffix);
+  markName(op, replica.part ? "/part_" + std::to_string(*replica.part) : suffix);
   // Views are where what they show is, unless the graph says otherwise.
   auto own = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
   if (isView(op) && !own)

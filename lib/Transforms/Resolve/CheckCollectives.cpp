@@ -66,7 +66,7 @@ static LogicalResult checkMeans(ModuleOp module, const Differences &shares) {
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     auto region = dyn_cast<ReplicateOp>(op);
-    if (!region || region.getDevices().size() < 2)
+    if (!region || !region.isSplit())
       return WalkResult::advance();
     ValueRange yielded = region.getBody().front().getTerminator()->getOperands();
     for (auto [i, mode, value] : llvm::enumerate(region.getOutputModes(), yielded))

@@ -8,7 +8,7 @@ using namespace gantry;
 Differences::Differences(ModuleOp module, Of of) : of(of) {
   SmallVector<ReplicateOp> regions;
   module.walk([&](ReplicateOp op) {
-    if (op.getDevices().size() > 1)
+    if (op.isSplit())
       regions.push_back(op);
   });
   // Loops and variables lead back to what was visited before.
@@ -24,11 +24,20 @@ Value Differences::firstIn(ValueRange values) const {
   return found == values.end() ? Value() : *found;
 }
 
+/// Whether every replica is given the same: one value, or what an all-reduce gives each of them.
+static bool areEqual(ValueRange given) {
+  auto source = [](Value value) {
+    auto reduce = value.getDefiningOp<AllReduceOp>();
+    return reduce ? reduce->getResult(0) : value;
+  };
+  return llvm::all_equal(llvm::map_range(given, source));
+}
+
 void Differences::enter(ReplicateOp op) {
   size_t next = 0, devices = op.getDevices().size();
   for (auto [mode, argument] : llvm::zip(op.getInputModes(), op.getBody().getArguments())) {
     ValueRange given = op.getValues().slice(next, mode.countValues(devices));
-    if (of == Of::replicas && (mode.is(ReplicaKind::Split) || !llvm::all_equal(given)))
+    if (of == Of::replicas && (mode.is(ReplicaKind::Split) || !areEqual(given)))
       add(argument, argument);
     next += given.size();
   }

@@ -472,9 +472,9 @@ struct ResolveVariables : gantry::impl::ResolveVariablesPassBase<ResolveVariable
     SmallVector<Type> types(op.getResultTypes());
     llvm::append_range(types, TypeRange(ValueRange(flatten(written, values))));
     OpBuilder builder(op);
-    auto next =
-        ReplicateOp::create(builder, op.getLoc(), types, operands, op.getDevices(),
-                            op.getWeightsAttr(), b.getArrayAttr(inputs), b.getArrayAttr(outputs));
+    auto next = ReplicateOp::create(builder, op.getLoc(), types, operands, op.getDevices(),
+                                    op.getWeightsAttr(), op.getPartsAttr(), b.getArrayAttr(inputs),
+                                    b.getArrayAttr(outputs));
     takeRegions(op, next);
     assign(written, values, next.getResults().drop_front(op.getNumResults()));
     replace(op, next);

@@ -130,3 +130,26 @@ func.func @share() {
   %0 = "gantry.share"() : () -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @parts(%x: tensor<6xf32>) {
+  // expected-error @below {{'gantry.replicate' op cuts the batch into 65 parts; it can be 1 to 64}}
+  gantry.replicate (%x) on ["GPU:0"] parts 65 takes [split 0] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+func.func @tree(%x: tensor<6xf32>) {
+  gantry.replicate (%x) on ["GPU:0"] parts 2 takes [split 0] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    // expected-error @below {{'gantry.all_reduce' op in a replicated region adds in a tree where that has parts; leave 'tree' out}}
+    %0 = gantry.all_reduce sum tree %a : (tensor<?xf32>) -> tensor<?xf32>
+    gantry.yield
+  }
+  return
+}

@@ -59,3 +59,17 @@ func.func @share() -> tensor<f32> {
   %0 = gantry.share : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// CHECK-LABEL: func.func @parts(
+// CHECK: gantry.replicate(%{{.*}}) on ["GPU:0", "GPU:1"] weights [2, 1] parts 8 takes [split 0] gives [sum]
+// CHECK: gantry.all_reduce sum tree %{{.*}}, %{{.*}} on ["GPU:0", "GPU:0"]
+func.func @parts(%x: tensor<6xf32>, %b: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
+  %y = gantry.replicate (%x) on ["GPU:0", "GPU:1"] weights [2, 1] parts 8 takes [split 0] gives [sum]
+      : (tensor<6xf32>) -> tensor<f32> {
+  ^bb0(%shard: tensor<?xf32>):
+    %0 = gantry.reduce_sum %shard {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    gantry.yield %0 : tensor<f32>
+  }
+  %z:2 = gantry.all_reduce sum tree %b, %b on ["GPU:0", "GPU:0"] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %y, %z#0 : tensor<f32>, tensor<4xf32>
+}

@@ -92,3 +92,47 @@ func.func @local(%x: tensor<6xf32>) {
   }
   return
 }
+
+// -----
+
+// A device has several parts of a batch, and one value for all of them.
+gantry.variable local @own = dense<0.5> : tensor<f32>
+func.func @local_of_parts(%x: tensor<6xf32>) {
+  gantry.replicate (%x) on ["GPU:0"] parts 3 takes [split 0] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    // expected-error @below {{'gantry.assign' op assigns '@own', which each device has for itself, a value that may differ between the parts of the batch, of which a device has several; assign what gantry.all_reduce makes of it, or leave 'parts' out}}
+    gantry.assign @own, %s : tensor<f32>
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+// On one device parts differ all the same.
+gantry.variable @w = dense<0.5> : tensor<f32>
+func.func @parts_of_one_device(%x: tensor<6xf32>) {
+  // expected-note @below {{it is computed from input 0 of the region, which is split 0}}
+  gantry.replicate (%x) on ["GPU:0"] parts 3 takes [split 0] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    // expected-error @below {{'gantry.assign' op assigns '@w', of which each replica has a mirror, a value that may differ between the replicas, so that the mirrors would; assign what gantry.all_reduce makes of it, or declare the variable local}}
+    gantry.assign @w, %s : tensor<f32>
+    gantry.yield
+  }
+  return
+}
+
+// -----
+
+func.func @result_of_devices(%x: tensor<6xf32>) -> (tensor<f32>, tensor<f32>) {
+  // expected-error @below {{'gantry.replicate' op gives result 0 per_replica, one for each device, and it may differ between the parts of the batch, of which a device has several; give it as gather, sum or mean}}
+  // expected-note @below {{it is computed from input 0 of the region, which is split 0}}
+  %0:2 = gantry.replicate (%x) on ["GPU:0", "GPU:1"] parts 3 takes [split 0] gives [per_replica] : (tensor<6xf32>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%a: tensor<?xf32>):
+    %s = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    gantry.yield %s : tensor<f32>
+  }
+  return %0#0, %0#1 : tensor<f32>, tensor<f32>
+}

@@ -38,3 +38,26 @@ func.func @one(%x: tensor<6xf32>, %v: tensor<f32>) {
   gantry.assign @w, %v : tensor<f32>
   return
 }
+
+// What an all-reduce gives each device is the same, also where it stands in front of the replicas.
+func.func @reduced_outside(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>) {
+  %s:3 = gantry.all_reduce sum tree %a, %b, %c on ["GPU:0", "GPU:0", "GPU:1"] : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>)
+  gantry.replicate (%s#0, %s#2) on ["GPU:0", "GPU:1"] takes [per_replica] gives [] : (tensor<f32>, tensor<f32>) -> () {
+  ^bb0(%own: tensor<f32>):
+    gantry.assign @w, %own : tensor<f32>
+    gantry.yield
+  }
+  return
+}
+
+// So is what the parts of a batch have in common.
+func.func @parts(%x: tensor<6xf32>) {
+  gantry.replicate (%x) on ["GPU:0", "GPU:1"] parts 3 takes [split 0] gives [] : (tensor<6xf32>) -> () {
+  ^bb0(%a: tensor<?xf32>):
+    %0 = gantry.reduce_sum %a {axes = array<i64: 0>} : (tensor<?xf32>) -> tensor<f32>
+    %s = gantry.all_reduce sum %0 : (tensor<f32>) -> tensor<f32>
+    gantry.assign @w, %s : tensor<f32>
+    gantry.yield
+  }
+  return
+}

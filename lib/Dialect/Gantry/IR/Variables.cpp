@@ -184,6 +184,15 @@ static LogicalResult verifyWeights(Operation *op, std::optional<ArrayRef<int64_t
   return success();
 }
 
+/// Each of them is all ops of the region.
+static LogicalResult verifyParts(ReplicateOp op) {
+  int64_t parts = op.getParts().value_or(1);
+  if (parts < 1 || parts > ReplicateOp::kMostParts)
+    return op.emitOpError() << "cuts the batch into " << parts << " parts; it can be 1 to "
+                            << ReplicateOp::kMostParts;
+  return success();
+}
+
 static bool isInputMode(ReplicaModeAttr mode) {
   return mode.is(ReplicaKind::Split) || mode.is(ReplicaKind::Broadcast) ||
          mode.is(ReplicaKind::PerReplica);
@@ -232,7 +241,7 @@ static LogicalResult verifyModes(Operation *op, ArrayAttr modes, TypeRange value
 LogicalResult ReplicateOp::verify() {
   size_t devices = getDevices().size();
   if (failed(verifyDevices(*this, getDevices())) ||
-      failed(verifyWeights(*this, getWeights(), devices)) ||
+      failed(verifyWeights(*this, getWeights(), devices)) || failed(verifyParts(*this)) ||
       failed(verifyModes(*this, getInputs(), getValues().getTypes(), getBody().getArgumentTypes(),
                          devices, /*inputs=*/true)))
     return failure();
@@ -263,6 +272,9 @@ LogicalResult AllReduceOp::verify() {
   if ((*this)->getParentOfType<ReplicateOp>()) {
     if (getValues().size() != 1 || getDevices())
       return emitOpError() << "in a replicated region takes one value and no devices";
+    if (getTree())
+      return emitOpError() << "in a replicated region adds in a tree where that has parts; leave "
+                              "'tree' out";
     return success();
   }
   // Of a private function the regions that call it are seen when it is inlined.

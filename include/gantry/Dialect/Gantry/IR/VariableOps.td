@@ -196,6 +196,12 @@ def Gantry_ReplicateOp : Op<Gantry_Dialect, "replicate", [SingleBlock, Recursive
     A replica whose shard is empty computes nothing but what is needed of it. The Replicate phase
     replaces the op by the ops of the replicas (spec R1, R2).
 
+    With `parts` N the batch is cut into N parts, ceil(size / N) rows each as far as they go, and those that
+    have rows are dealt to the devices in ranges, equally or in proportion to `weights`. The region runs
+    once for each part; what is the same for all parts of a device, it computes once. What parts
+    give is added in a balanced tree over their numbers, as `gantry.all_reduce` has it, so that the bytes
+    of the results depend on N and not on the devices (spec T4). Modes `per_replica` are of devices.
+
     Example:
     ```mlir
     func.func @dense(%x: tensor<8x4xf32>, %w: tensor<4x2xf32>) -> tensor<8x2xf32> {
@@ -210,12 +216,12 @@ def Gantry_ReplicateOp : Op<Gantry_Dialect, "replicate", [SingleBlock, Recursive
     ```
   }];
   let arguments = (ins Variadic<Gantry_Tensor>:$values, Gantry_DeviceArray:$devices,
-                       OptionalAttr<DenseI64ArrayAttr>:$weights, Gantry_ReplicaModeArray:$inputs,
-                       Gantry_ReplicaModeArray:$outputs);
+                       OptionalAttr<DenseI64ArrayAttr>:$weights, OptionalAttr<I64Attr>:$parts,
+                       Gantry_ReplicaModeArray:$inputs, Gantry_ReplicaModeArray:$outputs);
   let results = (outs Variadic<Gantry_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $values `)` `on` custom<Devices>($devices) (`weights` $weights^)?
+    `(` $values `)` `on` custom<Devices>($devices) (`weights` $weights^)? (`parts` $parts^)?
     `takes` custom<ReplicaModes>($inputs) `gives` custom<ReplicaModes>($outputs) `:`
     functional-type($values, $results) $body attr-dict
   }];
@@ -226,6 +232,10 @@ def Gantry_ReplicateOp : Op<Gantry_Dialect, "replicate", [SingleBlock, Recursive
     }
     auto getInputModes() { return getInputs().getAsRange<ReplicaModeAttr>(); }
     auto getOutputModes() { return getOutputs().getAsRange<ReplicaModeAttr>(); }
+    /// Each part is all ops of the region.
+    static constexpr int64_t kMostParts = 64;
+    /// Whether the region runs more than once.
+    bool isSplit() { return getDevices().size() > 1 || getParts().value_or(1) > 1; }
   }];
 }
 
@@ -270,7 +280,14 @@ def Gantry_AllReduceOp : Op<Gantry_Dialect, "all_reduce", [Pure, DeclareOpInterf
     replica. Elsewhere one operand and one result for each of `devices`. `sum` adds in the order of the replicas, for each
     element the same on every device (spec R3); `mean` takes each with its share of `weights`, in a
     region with the replica's share of the global batch. Replaced in the Replicate phase by the
-    slices, copies, sums and joins of a direct exchange. Where a library may do it instead
+    slices, copies, sums and joins of a direct exchange.
+
+    With `tree` the values are those of parts, by number, and are added in a balanced tree: every 2^k of
+    them that begin at a multiple of 2^k are one sum, of two sums of 2^(k-1); of the last ones as many as
+    there are. Devices may be listed more than once then. A device adds the sums of which it has all values,
+    and sends these alone. In a region `parts` of that decides it.
+
+    Where a library may do it instead
     (`--collectives=nccl`), one part for each device, with its `gantry.rank`, stays in the region of a
     `gantry.if` that the library decides.
 
@@ -278,10 +295,10 @@ def Gantry_AllReduceOp : Op<Gantry_Dialect, "all_reduce", [Pure, DeclareOpInterf
   }];
   let arguments = (ins Variadic<Gantry_NumberTensor>:$values, Gantry_CombineKindAttr:$kind,
                        OptionalAttr<Gantry_DeviceArray>:$devices,
-                       OptionalAttr<DenseI64ArrayAttr>:$weights);
+                       OptionalAttr<DenseI64ArrayAttr>:$weights, UnitAttr:$tree);
   let results = (outs Variadic<Gantry_NumberTensor>:$results);
   let assemblyFormat = [{
-    custom<CombineKind>($kind) $values (`on` custom<Devices>($devices)^)? (`weights` $weights^)? attr-dict `:`
+    custom<CombineKind>($kind) (`tree` $tree^)? $values (`on` custom<Devices>($devices)^)? (`weights` $weights^)? attr-dict `:`
     functional-type($values, $results)
   }];
   let hasVerifier = 1;
