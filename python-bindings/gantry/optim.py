@@ -84,13 +84,30 @@ def one_cycle(peak, steps, start=0.04, end=4e-6, warm=0.3):
 
 # ---- clipping ----
 
+_BLOCK = 4096  # as the norms of optimizer_step have it: lib/Transforms/Resolve/ExpandOptimizers.cpp
+
+
 def global_norm(gradients):
-    """The square root of the sum of all squares, a float32 scalar at least."""
-    squares = [gm.sum(ops.mul(_wide(each), _wide(each))) for each in gradients]
+    """The square root of the sum of all squares, a float32 scalar at least. Each gradient's is that of blocks of 4096 elements,
+    which are added in order, so that it is the same wherever the blocks are."""
+    squares = [_sum_of_squares(_wide(each)) for each in gradients]
     total = squares[0]
     for square in squares[1:]:
         total = total + (square if square.dtype == total.dtype else ops.cast(square, total.dtype))
     return ops.sqrt(total)
+
+
+def _sum_of_squares(x):
+    size = math.prod(x.shape)
+    if size <= _BLOCK:
+        return gm.sum(ops.mul(x, x))
+    flat, whole = ops.reshape(x, (size,)), size // _BLOCK * _BLOCK
+    blocks = ops.reshape(flat[:whole], (size // _BLOCK, _BLOCK))
+    sums = [gm.sum(ops.mul(blocks, blocks), 1)]
+    if whole < size:
+        rest = flat[whole:]
+        sums.append(ops.reshape(gm.sum(ops.mul(rest, rest)), (1,)))
+    return gm.sum(ops.concat(sums, 0) if len(sums) > 1 else sums[0])
 
 
 def _wide(x):
@@ -385,6 +402,6 @@ _NAMED = {each.__name__.lower(): each
           for each in (SGD, Adam, AdamW, Nadam, Adamax, RMSprop, Adagrad, Adadelta, Lion, Lamb, Lars, Ftrl)}
 
 
-def named(given):
-    """A new optimizer of a name, or what was given if it is one."""
-    return given if isinstance(given, Optimizer) else look_up(_NAMED, given, "optimizer")()
+def named(given, **options):
+    """A new optimizer of a name, with options that all of them have, or what was given if it is one."""
+    return given if isinstance(given, Optimizer) else look_up(_NAMED, given, "optimizer")(**options)

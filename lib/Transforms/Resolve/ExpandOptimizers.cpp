@@ -48,6 +48,10 @@ Operation *requesterOf(OptimizerStepOp op, VariableOp variable) {
                                                               : variable.getOperation();
 }
 
+/// Elements of a variable whose sum is made by itself (python-bindings/gantry/optim.py has it,
+/// too).
+static constexpr int64_t kBlock = 4096;
+
 /// Makes the ops of one step. Elements are `element`, f32 where the variable's are narrower.
 class PartBuilder {
 public:
@@ -94,11 +98,41 @@ public:
   /// The root of the sum of all squares, a scalar.
   Part norm(Part a) {
     Value x = valueOf(a, /*asElement=*/true);
-    Value squares = own(MulOp::create(builder, location, x, x));
-    auto all = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
-    if (!all.empty())
-      squares = own(ReduceSumOp::create(builder, location, squares, all, /*keep_dims=*/false));
+    Value squares = sumByBlocks(own(MulOp::create(builder, location, x, x)));
     return unary<SqrtOp>({0, cast(squares, builder.getF64Type()), false, /*isOwn=*/true});
+  }
+
+  /// Over blocks of elements, then over blocks in order: the same wherever the blocks are.
+  Value sumByBlocks(Value x) {
+    const int64_t size = typeOf(x).getNumElements(), blocks = size / kBlock;
+    if (size <= kBlock) {
+      auto all = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
+      return all.empty() ? x : sum(x, all);
+    }
+    Value flat = shaped(x, {size});
+    Value sums = sum(shaped(range(flat, 0, blocks * kBlock), {blocks, kBlock}), {1});
+    if (int64_t rest = size % kBlock) {
+      Value last = shaped(sum(range(flat, size - rest, rest), {0}), {1});
+      sums = own(ConcatOp::create(builder, location, typeOf(sums).clone({blocks + 1}),
+                                  ValueRange{sums, last}, /*axis=*/0));
+    }
+    return sum(sums, {0});
+  }
+  Value sum(Value x, ArrayRef<int64_t> axes) {
+    return own(ReduceSumOp::create(builder, location, x, axes, /*keep_dims=*/false));
+  }
+  Value shaped(Value x, ArrayRef<int64_t> shape) {
+    return typeOf(x).getShape() == shape
+               ? x
+               : own(ReshapeOp::create(builder, location, typeOf(x).clone(shape), x));
+  }
+  /// Of a vector.
+  Value range(Value x, int64_t begin, int64_t size) {
+    if (typeOf(x).getNumElements() == size)
+      return x;
+    return own(SliceOp::create(builder, location, typeOf(x).clone({size}), x,
+                               ArrayRef<int64_t>{begin}, ArrayRef<int64_t>{size},
+                               ArrayRef<int64_t>{1}));
   }
   /// a / b of norms, 1 where one of them is 0.
   Part ratio(Part a, Part b) {
