@@ -2,15 +2,26 @@
 """Classifies short texts: an embedding, two convolutions, one layer of classes.
 
 Usage: reuters.py [--data debian|FILE.npz] [--epochs N] [--batch N] [--optimizer NAME] [--strategy S] [--softmax]
+                  [--dropout P] [--batch-norm] [--clip-norm X] [--accumulate K] [--parts N] [--devices N,N,...] [--steps N] [--hash]
 --data debian  descriptions of Debian's packages, by section (debian_data.py); FILE.npz as that script writes it
 --softmax      the last layer is a softmax, and the loss takes it for logits all the same: two softmaxes, which is what
                the program that this follows does. A remark says what that loss cannot fall below
 --strategy     one: on one device; mirrored:N on N GPUs; weights:2,1,... on as many, which get so many parts of the rows;
                towers:D on all GPUs, with the variables on the device D. GANTRY_DEVICES=GPU:0,GPU:1,GPU:2 GANTRY_SIMULATE=1 has three
+--parts        a batch is cut into so many parts, which are dealt to the devices: what is learned is then the same, byte for byte,
+               on all numbers of devices
+--devices      trains once on each of these numbers of GPUs, 0 for the host alone, in a process of its own; they are simulated where
+               there are fewer
+--accumulate   rows of a device, or of a part, go through the network in so many micro-batches
+--steps        ends after so many steps
+--hash         prints a hash of all that was learned: of all variables, those of the optimizer too
 """
 
 import argparse
 import functools
+import hashlib
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -21,24 +32,55 @@ from debian_data import load
 WORDS, LENGTH, CLASSES = 10000, 300, 46
 
 
-def network(softmax):
+def network(softmax, dropout=0.0, batch_norm=False):
     nn = gt.nn
-    return nn.Sequential(nn.Embedding(WORDS, 7), nn.Conv1D(64, 5, "relu"), nn.MaxPool1D(2), nn.Conv1D(32, 3, "relu"), nn.MaxPool1D(2),
+    between = [*([nn.BatchNorm()] if batch_norm else []), *([nn.Dropout(dropout)] if dropout else [])]
+    return nn.Sequential(nn.Embedding(WORDS, 7), nn.Conv1D(64, 5, "relu"), nn.MaxPool1D(2), *between, nn.Conv1D(32, 3, "relu"), nn.MaxPool1D(2),
                          nn.Flatten(), nn.Dense(CLASSES, "softmax" if softmax else None))
 
 
-def strategy(text):
+def strategy(text, parts):
     kind, _, rest = text.partition(":")
     if text == "one":
-        return None
+        return gt.Mirrored(["CPU:0"], parts=parts) if parts else None
     if kind == "mirrored" and rest.isdigit():
-        return gt.Mirrored(gt.gpus(int(rest)))
+        return gt.Mirrored(gt.gpus(int(rest)), parts=parts)
     if kind == "weights":
         weights = [int(weight) for weight in rest.split(",")]
-        return gt.Mirrored(gt.gpus(len(weights)), weights=weights)
+        return gt.Mirrored(gt.gpus(len(weights)), weights=weights, parts=parts)
     if kind == "towers" and rest:
-        return gt.Towers(gt.gpus(), variables=rest)
+        return gt.Towers(gt.gpus(), variables=rest, parts=parts)
     raise ValueError(text)
+
+
+class Enough(Exception):
+    """So many steps were made."""
+
+
+class Last(gt.callbacks.Callback):
+    def __init__(self, steps):
+        self.steps = steps
+
+    def step_end(self, trainer, steps):
+        if trainer.total_steps >= self.steps:
+            raise Enough
+
+
+def digest():
+    made = hashlib.sha256()
+    for name in sorted(gt.variables()):
+        made.update(name.encode() + gt.variables()[name].numpy().tobytes())
+    return made.hexdigest()[:16]
+
+
+def on_each(numbers):
+    """This program on each number of devices."""
+    own = [each for i, each in enumerate(sys.argv) if each != "--devices" and sys.argv[i - 1] != "--devices"]
+    for number in numbers:
+        simulated = {"GANTRY_DEVICES": ",".join(f"GPU:{i}" for i in range(number)), "GANTRY_SIMULATE": "1"}
+        print(f"-- {number} devices" if number else "-- the host alone", flush=True)
+        subprocess.run([sys.executable, *own, "--strategy", f"mirrored:{number}" if number else "one"], check=True,
+                       env={**os.environ, **(simulated if number > gt.num_gpus() else {})})
 
 
 scce = functools.partial(gt.losses.scce, from_logits=True)
@@ -53,7 +95,20 @@ def main():
     parser.add_argument("--strategy", default="one", help="one, mirrored:N, weights:2,1,... or towers:CPU:0")
     parser.add_argument("--softmax", action="store_true")
     parser.add_argument("--rows", type=int, help="train on so many rows alone")
+    parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--batch-norm", action="store_true")
+    parser.add_argument("--clip-norm", type=float)
+    parser.add_argument("--accumulate", type=int, default=1)
+    parser.add_argument("--parts", type=int)
+    parser.add_argument("--devices", type=lambda text: [int(number) for number in text.split(",")])
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--hash", action="store_true")
+    parser.add_argument("--threads", type=int, default=0, help="of the host")
     arguments = parser.parse_args()
+    if arguments.devices:
+        on_each(arguments.devices)
+        return 0
+    gt.config(threads=arguments.threads)
     if arguments.data == "debian":
         (x, y), test = load(WORDS, LENGTH)
     else:
@@ -62,16 +117,25 @@ def main():
     x, y = x[:arguments.rows], y[:arguments.rows]
     print(f"{len(x)} samples to train on, {len(test[0])} to test, {int(y.max()) + 1} classes")
     gt.random.seed(0)
-    net = network(arguments.softmax)
+    net = network(arguments.softmax, arguments.dropout, arguments.batch_norm)
     try:
-        wanted = strategy(arguments.strategy)
+        wanted = strategy(arguments.strategy, arguments.parts)
     except gt.GantryError as error:  # a ValueError as well
         parser.error(f"--strategy {arguments.strategy}: {error}")
     except ValueError:
         parser.error(f"--strategy {arguments.strategy} is none of one, mirrored:N, weights:2,1,... and towers:DEVICE")
-    trainer = gt.Trainer(net, loss=scce, optimizer=arguments.optimizer, metrics=["accuracy", "top_5"], strategy=wanted)
-    trainer.fit(x, y, validation=test, epochs=arguments.epochs, batch=arguments.batch)
-    net.summary()
+    optimizer = gt.optim.named(arguments.optimizer, clip_global_norm=arguments.clip_norm)
+    trainer = gt.Trainer(net, loss=scce, optimizer=optimizer, metrics=["accuracy", "top_5"], strategy=wanted,
+                         accumulate=arguments.accumulate)
+    try:
+        trainer.fit(x, y, validation=None if arguments.steps else test, epochs=arguments.epochs, batch=arguments.batch,
+                    callbacks=[Last(arguments.steps)] if arguments.steps else [])
+    except Enough:
+        print()
+    if arguments.hash:
+        print(f"hash {digest()} after {trainer.total_steps} steps")
+    else:
+        net.summary()
     return 0
 
 

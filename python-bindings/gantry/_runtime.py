@@ -33,12 +33,13 @@ class Settings:
         self.copies = "auto"
         self.log_placement = False
         self.threads = 0
+        self.sim_order = None
         self.default_device = None
 
 
 settings = Settings()
 # These decide what the runtime is, so they cannot change once it is there.
-_STRUCTURAL = ("devices", "visible", "split", "memory", "simulate", "threads")
+_STRUCTURAL = ("devices", "visible", "split", "memory", "simulate", "threads", "sim_order")
 _PLACING = ("placement", "soft", "copies")
 _COPIES = ("auto", "explicit")
 _PLACEMENTS = ("default", "follow", "auto")
@@ -72,8 +73,8 @@ class Runtime:
         self.topology = topology()
         self.json = self.topology.json
         self._log = _c.gantry_log_callback_t(_tell)
-        self.handle = _create(self.library, settings.memory, threads=settings.threads, log=self._log,
-                              topology=self.json)
+        self.handle = _create(self.library, settings.memory, threads=settings.threads, log=self._log, topology=self.json,
+                              sim_order=settings.sim_order.encode() if settings.sim_order else None)
 
 
 def _create(library, memory, **fields):
@@ -156,6 +157,7 @@ def config(**changes):
     copies          "auto", or "explicit": operands on other devices are an error
     log_placement   True: a line for each op and copy, on stderr
     threads         for kernels of the host; 0: all available
+    sim_order       "random:SEED": commands of simulated devices run in an order that is drawn, of those that queues allow
     default_device  where arrays are made that no device is asked for
 
     FailedPreconditionError for what is about devices once they are in use.

@@ -9,8 +9,16 @@
 A replica computes the loss and the gradients of its own rows, a shard; a shard may be smaller than others, or empty. A loss
 that is a mean over rows counts by the share of the rows that the shard has, and gradients are added up: that is the gradient of
 the mean over the whole batch. Random numbers go by their place in the whole batch, so a dropout drops what it does on one device.
+
+>>> trainer = gt.Trainer(net, strategy=gt.Mirrored(gt.gpus(3), parts=8))
+
+With `parts` the batch is cut into so many parts, which are dealt to the devices in ranges, and what they give is added in a
+balanced tree over their numbers: what is learned is then the same, byte for byte, on 1, 2, 3 or 8 devices, of which as many
+have work as there are parts. A batch normalisation normalises a part.
 """
 
+import functools
+import operator
 import sys
 import threading
 
@@ -22,6 +30,7 @@ from .function import flatten, read_all, unflatten
 from .graph import Value, tracing
 
 _scopes = threading.local()
+_MOST_PARTS = 64  # each of which is all ops of a step
 
 
 def current():
@@ -30,7 +39,7 @@ def current():
 
 
 class Shard:
-    """The rows of a replica: so many, from `begin` on, of `whole`."""
+    """The rows of a replica: so many, from `begin` on, of `whole`. Its number is that of its device or, where there are parts, its own."""
 
     def __init__(self, number, device, begin, rows, whole):
         self.number, self.device, self.begin, self.rows, self.whole = number, device, begin, rows, whole
@@ -46,6 +55,12 @@ class Shard:
             return array
         with device_named(getattr(array, "device", None)):
             return array[self.begin:self.begin + self.rows]
+
+    def cut(self, count):
+        """Micro-batches: the Shards that its rows are, ceil(rows / count) each as far as they go."""
+        each = max(1, -(-self.rows // count))
+        return [Shard(self.number, self.device, self.begin + start, min(each, self.rows - start), self.whole)
+                for start in range(0, max(1, self.rows), each)]
 
 
 class Replica:
@@ -129,7 +144,7 @@ class Replica:
 class Strategy:
     """How a batch is split among devices."""
 
-    def __init__(self, devices=None, weights=None):
+    def __init__(self, devices=None, weights=None, parts=None):
         if devices is None:
             devices = list(weights) if isinstance(weights, dict) else gpus() or [cpu()]
         self.devices = tuple(_resolved(each) for each in devices)
@@ -138,6 +153,9 @@ class Strategy:
         if len(set(self.devices)) != len(self.devices):
             raise InvalidArgumentError(f"{type(self).__name__} lists a device twice: {', '.join(map(repr, self.devices))}")
         self.weights = self._weights(weights)
+        if parts is not None and (not isinstance(parts, int) or not 1 <= parts <= _MOST_PARTS):
+            raise InvalidArgumentError(f"a batch is cut into 1 to {_MOST_PARTS} parts, got {parts!r}")
+        self.parts = parts
 
     def _weights(self, given):
         """One number for each device; none where all are equal."""
@@ -156,7 +174,10 @@ class Strategy:
         return tuple(given)
 
     def shards(self, rows):
-        """The Shard of each device: ceil(rows / devices) as far as they go, or by weights; as gantry.replicate cuts them."""
+        """The Shard of each device: ceil(rows / devices) as far as they go, or by weights; as gantry.replicate cuts them. With
+        parts those that have rows, ceil(rows / parts) each."""
+        if self.parts:
+            return self._dealt(Shard(0, None, 0, rows, rows).cut(self.parts))
         made, begin, seen = [], 0, 0
         each, total = -(-rows // len(self.devices)), sum(self.weights or ())
         for i, device in enumerate(self.devices):
@@ -165,6 +186,20 @@ class Strategy:
             made.append(Shard(i, device, begin, end - begin, rows))
             begin = end
         return made
+
+    def _dealt(self, parts):
+        """Parts with their numbers and devices."""
+        for number, (part, device) in enumerate(zip(parts, self._owners(len(parts)))):
+            part.number, part.device = number, device
+        return parts
+
+    def _owners(self, parts):
+        """The device of each of so many parts: ranges, equal ones or by weights, as gantry.replicate deals them."""
+        weights, owners, seen = self.weights or (1,) * len(self.devices), [], 0
+        for device, weight in zip(self.devices, weights):
+            seen += weight
+            owners += [device] * (-(-parts * seen // sum(weights)) - len(owners))
+        return owners
 
     def adopt(self, net, optimizer=None):
         """Moves a network's variables, and an optimizer's, to where the strategy has them."""
@@ -185,13 +220,15 @@ class Strategy:
 
     def __repr__(self):
         weights = f", weights={list(self.weights)}" if self.weights else ""
-        return f"{type(self).__name__}({[repr(each) for each in self.devices]}{weights})"
+        parts = f", parts={self.parts}" if self.parts else ""
+        return f"{type(self).__name__}({[repr(each) for each in self.devices]}{weights}{parts})"
 
     # ---- in functions ----
 
-    def each(self, f, *arrays, variables=()):
+    def each(self, f, *arrays, variables=(), accumulate=1):
         """What f gives of each replica's rows of the arrays, on its device, in a list; None for one without rows. In a function
-        only. `variables` are those that replicas have copies of.
+        only. `variables` are those that replicas have copies of. With `accumulate` rows go through f in so many micro-batches, one
+        after the other, and what f gives of these is added up in their order.
 
         In f `value_and_grad` is told `over` what the loss is. What replicas assign_add to a variable is added up; assigning one
         is an error.
@@ -204,18 +241,27 @@ class Strategy:
         rows = arrays[0].shape[0]
         if any(array.shape[0] != rows for array in arrays):
             raise InvalidArgumentError(f"arrays of {', '.join(str(array.shape[0]) for array in arrays)} rows are no batch")
-        shards = [shard for shard in self.shards(rows) if shard.rows or not rows and not shard.number]
-        given = [tuple(shard.of(array) for array in arrays) for shard in shards]
-        drawn = None if len(shards) == 1 else graph.outline(
+        shards = self.shards(rows)
+        runs = [run for shard in shards if shard.rows or not rows and not shard.number for run in shard.cut(accumulate)]
+        given = [tuple(run.of(array) for array in arrays) for run in runs]
+        drawn = None if len(runs) == 1 else graph.outline(
             lambda: self._trace(graph, f, Shard(0, self.devices[0], 0, rows, rows), arrays, {})[1]._shapes)
         copies, mark = self._copies(graph, variables), graph.draws.mark()
-        made, replicas = [None] * len(self.devices), []
-        for shard, own in zip(shards, given):
+        made, replicas = [None] * len(shards), []
+        for run, own in zip(runs, given):
             graph.draws.back(mark)
-            made[shard.number], replica = self._trace(graph, f, shard, own, copies[shard.number], drawn)
+            values, replica = self._trace(graph, f, run, own, copies[self.devices.index(run.device)], drawn)
+            made[run.number] = values if made[run.number] is None else self._joined(run, made[run.number], values)
             replicas.append(replica)
         self._finish(graph, replicas)
         return made
+
+    @staticmethod
+    def _joined(run, before, values):
+        """What a micro-batch gives, added to what those in front of it gave."""
+        mine, shape = flatten(before)
+        with device_named(run.device):
+            return unflatten(shape, iter([a + b for a, b in zip(mine, flatten(values)[0])]))
 
     @staticmethod
     def _trace(graph, f, shard, arrays, held, drawn=None):
@@ -226,19 +272,44 @@ class Strategy:
         finally:
             graph.replica = None
 
-    @staticmethod
-    def _finish(graph, replicas):
+    def _finish(self, graph, replicas):
         """Adds up what replicas have added, and puts together what they have kept."""
+        shards, home = [replica.shard for replica in replicas], replicas[0].shard.device
         for entries in zip(*(replica.added for replica in replicas)):
             variable, values = entries[0][0], [value for _, value in entries]
             numbers = [value for value in values if not isinstance(value, Value)]
             with device_named(variable.device):
-                graph.assign(variable, sum(numbers) if len(numbers) == len(values) else total(values), add=True)
+                graph.assign(variable, sum(numbers) if len(numbers) == len(values) else self._sum(values, shards), add=True)
         for entries in zip(*(replica.kept for replica in replicas)):
             owner, counts = entries[0][0], [count for _, _, count in entries]
             shares = [count / sum(counts) for count in counts]
-            with device_named(replicas[0].shard.device):
-                owner.combine([values for _, values, _ in entries], shares, sum(counts))
+            with device_named(home):
+                owner.combine([values for _, values, _ in entries], shares, sum(counts), lambda each: self._sum(each, shards, home))
+
+    def _sum(self, values, shards, home=None):
+        """The sum of what replicas have, of micro-batches those of a shard first; where they have it, or all of it at `home`."""
+        own = {}
+        for value, shard in zip(values, shards):
+            own.setdefault(shard.number, (shard.device if home is None else home, []))[1].append(value)
+        sums = []
+        for device, each in own.values():
+            with device_named(device):
+                sums.append(functools.reduce(operator.add, each))
+        return self._add_parts(sums, [device for device, _ in own.values()])[0] if self.parts else total(sums)
+
+    @staticmethod
+    def _add_parts(values, devices):
+        """The sum of what parts have, for each of them on its device: added in a tree over their numbers."""
+        graph = tracing()
+        values = [value if isinstance(value, Value) else graph.value(value) for value in values]
+        graph.locate()
+        with device_named(None):
+            return graph.op("all_reduce", values, [("kind", _c.ATTRIBUTE_ENUM, "sum"), ("devices", _c.ATTRIBUTE_TEXT, _listed(devices)),
+                                                   ("tree", _c.ATTRIBUTE_UNIT, True)])
+
+
+def _listed(devices):
+    return "[" + ", ".join(f'#gantry.device<"{each!r}">' for each in devices) + "]"
 
 
 def total(values):
@@ -251,13 +322,15 @@ class Mirrored(Strategy):
     """Each device has a mirror of every variable; gradients are added up by all-reduces, and each device updates its own.
 
     devices  all GPUs, or the host where there are none, unless given
-    weights  how many parts of the rows each device gets: {"GPU:0": 2, "GPU:1": 1}, or a list
+    weights  how much of the rows each device gets: {"GPU:0": 2, "GPU:1": 1}, or a list
+    parts    so many parts of the batch are dealt to the devices, and what they give is added in an order of its own: what is
+             learned does not depend on the devices, byte for byte
 
     As a context manager it is the strategy of Trainers that are made inside.
     """
 
-    def __init__(self, devices=None, weights=None):
-        super().__init__(devices, weights)
+    def __init__(self, devices=None, weights=None, parts=None):
+        super().__init__(devices, weights, parts)
         self._tell()
 
     def _tell(self):
@@ -271,9 +344,8 @@ class Mirrored(Strategy):
     def _region(self, graph, given, types, body, outputs):
         """A gantry.replicate that takes and gives values for each replica; `outputs`: their types in one."""
         graph.locate()
-        listed = ", ".join(f'#gantry.device<"{each!r}">' for each in self.devices)
         modes = lambda count: "[" + ", ".join(["#gantry.replica_mode<per_replica>"] * count) + "]"
-        said = {"devices": f"[{listed}]", "inputs": modes(len(types)), "outputs": modes(len(outputs))}
+        said = {"devices": _listed(self.devices), "inputs": modes(len(types)), "outputs": modes(len(outputs))}
         graph.begin_op("replicate", given, [(name, _c.ATTRIBUTE_TEXT, text) for name, text in said.items()],
                        [each for each in outputs for _ in self.devices])
         try:
@@ -301,17 +373,24 @@ class Mirrored(Strategy):
         leaves = [flatten(own)[0] if own is not None else None for own in gradients]
         first = next(own for own in leaves if own is not None)
         shape = next(flatten(own)[1] for own in gradients if own is not None)
-        given = []
-        for i, leaf in enumerate(first):
+        given = self._summed(leaves) if self.parts else []
+        for i, leaf in enumerate(first if not self.parts else ()):
             for device, own in zip(self.devices, leaves):
                 with device_named(device):
                     given.append(own[i] if own is not None else ops.broadcast(graph.constant(0, leaf.dtype), leaf.shape))
 
         def body(arguments):
-            sums = [graph.op("all_reduce", [each], [("kind", _c.ATTRIBUTE_ENUM, "sum")])[0] for each in arguments]
+            sums = arguments if self.parts else [graph.op("all_reduce", [each], [("kind", _c.ATTRIBUTE_ENUM, "sum")])[0]
+                                                 for each in arguments]
             optimizer.apply(variables, unflatten(shape, iter(sums)))
             return []
         self._region(graph, given, [(leaf.dtype, leaf.shape) for leaf in first], body, [])
+
+    def _summed(self, leaves):
+        """Of each gradient the sum of all parts, one for each device; one without parts gets the first one's."""
+        owners = self._owners(len(leaves))
+        sums = [self._add_parts(values, owners) for values in zip(*leaves)]
+        return [own[owners.index(device) if device in owners else 0] for own in sums for device in self.devices]
 
 
 class Towers(Strategy):
@@ -319,11 +398,11 @@ class Towers(Strategy):
 
     devices    all GPUs, or the host where there are none, unless given
     variables  where variables are
-    weights    as Mirrored's
+    weights    as Mirrored's, and so are parts
     """
 
-    def __init__(self, devices=None, variables="CPU:0", weights=None):
-        super().__init__(devices, weights)
+    def __init__(self, devices=None, variables="CPU:0", weights=None, parts=None):
+        super().__init__(devices, weights, parts)
         self.home = _resolved(variables)
 
     def _copies(self, graph, variables):
@@ -333,8 +412,9 @@ class Towers(Strategy):
     def update(self, optimizer, variables, gradients):
         """As Mirrored.update, where the variables are."""
         leaves = [flatten(own) for own in gradients if own is not None]
+        owners = self._owners(len(leaves))
         with device_named(self.home):
-            sums = [total(values) for values in zip(*(own for own, _ in leaves))]
+            sums = [self._add_parts(values, owners)[0] if self.parts else total(values) for values in zip(*(own for own, _ in leaves))]
             optimizer.apply(variables, unflatten(leaves[0][1], iter(sums)))
 
 

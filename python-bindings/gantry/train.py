@@ -67,6 +67,8 @@ class Trainer:
                that would do
     math       "bf16", ...: what factors of products are rounded to; "f16" has a loss scale
     strategy   gantry.Mirrored or Towers: on which devices; that of an open `with` where none is given
+    accumulate the rows of a batch, of each device or part where there are several, go through the network in so many
+               micro-batches, one after the other: gradients are added up, and the network is updated once
     loss_scale   a gantry.optim.LossScale, the one of "f16" unless it is given; False: none. Steps with a gradient that is not finite
                  are skipped, counted (`skipped`) and told behind the epoch; ten in a row at the least scale are a GantryError
     check_finite  a step whose loss or gradient is not finite is a GantryError, before a variable of the network or the optimizer has
@@ -74,10 +76,13 @@ class Trainer:
     options    are those of gantry.compile: placement, copies, max_copy, rules
     """
 
-    def __init__(self, net, loss="scce", optimizer="adam", metrics=(), seed=0, limit=None, math=None, strategy=None, loss_scale=None,
-                 check_finite=False, **options):
+    def __init__(self, net, loss="scce", optimizer="adam", metrics=(), seed=0, limit=None, math=None, strategy=None, accumulate=1,
+                 loss_scale=None, check_finite=False, **options):
         if not isinstance(net, Module):
             raise InvalidArgumentError(f"a Trainer trains a Module, got {net!r}; a class of your own keeps its variables as attributes")
+        if not isinstance(accumulate, int) or accumulate < 1:
+            raise InvalidArgumentError(f"a batch has at least one micro-batch, got accumulate={accumulate!r}")
+        self._accumulate = accumulate
         self.net, self.optimizer, self.seed, self.history = net, optim.named(optimizer), int(seed), History()
         self._strategy = strategy if strategy is not None else distribute.current()
         if self._strategy is not None:
@@ -115,11 +120,15 @@ class Trainer:
     def _step(self, x, y):
         """A step of training; what it logs stays in variables."""
         tracing().draws.seed(Key(self.seed).fold(self.optimizer.step.read()))
-        optimizer = self._guard or self.optimizer
-        if self._strategy is None:
+        optimizer, strategy = self._guard or self.optimizer, self._strategy
+        if strategy is None and self._accumulate > 1:  # on one device, which is where the network is
+            home = self.net.variables()[0].device
+            strategy = distribute.Towers([home], home)
+        if strategy is None:
             optimizer.apply(self.net, self._learn(x, y))
         else:
-            self._strategy.update(optimizer, self.net, self._each(self._learn, x, y))
+            strategy.update(optimizer, self.net, strategy.each(self._learn, x, y, variables=self.net.variables(),
+                                                               accumulate=self._accumulate))
 
     def _learn(self, x, y):
         """The gradients of a batch, or of a replica's rows; counts them."""
@@ -137,10 +146,6 @@ class Trainer:
         self._count(value, x, y, outputs)
         return gradients
 
-    def _each(self, part, x, y):
-        """A part for each replica."""
-        return self._strategy.each(part, x, y, variables=self.net.variables())
-
     def _loop(self, x, y):
         """Steps of several batches, [k, batch, ...], one after the other."""
         def step(i):
@@ -151,7 +156,7 @@ class Trainer:
     def _look(self, x, y):
         """What a batch that is only looked at adds to the logs."""
         if self._strategy is not None and tracing().replica is None:
-            self._each(self._look, x, y)
+            self._strategy.each(self._look, x, y, variables=self.net.variables())
             return
         outputs = self._of(x)
         self._count(self._measure(y, outputs), x, y, outputs)

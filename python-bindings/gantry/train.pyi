@@ -30,7 +30,7 @@ class Trainer:
     total_steps: int
     def __init__(self, net: Module, loss: Union[str, Loss] = "scce", optimizer: Union[str, Optimizer] = "adam",
                  metrics: Sequence[Union[str, Metric]] = (), seed: int = 0, limit: Optional[Mapping[str, str]] = None,
-                 math: Optional[str] = None, strategy: Optional[Strategy] = None,
+                 math: Optional[str] = None, strategy: Optional[Strategy] = None, accumulate: int = 1,
                  loss_scale: Union[None, LossScale, Literal[False]] = None, check_finite: bool = False, **options: Any) -> None: ...
     @property
     def skipped(self) -> int: ...

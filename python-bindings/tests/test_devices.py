@@ -301,7 +301,7 @@ class Configuration(unittest.TestCase):
     def test_wrong_settings(self):
         for changes, error, text in (
                 ({"growth": True}, TypeError, "config has no setting 'growth'; the settings are copies, "
-                 "default_device, devices, log_placement, memory, placement, simulate, soft, split, threads, visible"),
+                 "default_device, devices, log_placement, memory, placement, sim_order, simulate, soft, split, threads, visible"),
                 ({"copies": "never"}, gt.InvalidArgumentError, "copies is 'never'; it can be 'auto' or 'explicit'"),
                 ({"placement": "best"}, gt.InvalidArgumentError,
                  "placement is 'best'; it can be 'default' or 'follow' or 'auto'")):

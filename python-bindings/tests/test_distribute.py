@@ -211,6 +211,119 @@ for strategy in (gt.Mirrored(), gt.Mirrored(weights=[5, 1, 2]), gt.Towers()):
         self.assertEqual(gt.share().item(), 1)
 
 
+# A fit with all that could depend on the devices: last batches of 22, 9 and 5 rows are those of 86, 73 and 69 rows in batches of 32.
+PARTS = """
+import hashlib, sys
+import numpy as np
+import gantry as gt
+from gantry import losses, nn, optim
+
+def digest(devices, rows, options=None, kind="Mirrored", **changes):
+    gt.random.seed(0)
+    random = np.random.default_rng(3)
+    x, y = random.standard_normal((rows, 6, 8)).astype(np.float32), random.integers(0, 3, rows)
+    strategy = getattr(gt, kind)(devices, **{"parts": 8, **(options or {})})
+    net = nn.Sequential(nn.Conv1D(16, 3, "relu", name="conv"), nn.BatchNorm(name="norm"), nn.Dropout(0.5, name="drop"), nn.Flatten(),
+                        nn.Dense(600, "tanh", name="wide"), nn.Dense(3, name="last"))
+    optimizer = optim.Nadam(0.01, name="nadam", clip_global_norm=changes.pop("clip", None))
+    trainer = gt.Trainer(net, loss=lambda y, o: losses.scce(y, o, from_logits=True), optimizer=optimizer, metrics=["accuracy"],
+                         strategy=strategy, seed=4, **changes)
+    trainer.fit(x, y, epochs=2, batch=32, progress=False)
+    made = hashlib.sha256(repr(trainer.history.history).encode())
+    for name, (_, values) in sorted(trainer._saved()[0].items()):
+        made.update(name.encode() + values.tobytes())
+    return made.hexdigest()
+
+names = [f"GPU:{i}" for i in range(8)]
+"""
+
+
+@unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
+class Parts(unittest.TestCase):
+    """With the same parts the bytes of all that is learned, counted and kept are the same on all devices."""
+
+    EIGHT = ",".join(f"GPU:{i}" for i in range(8))
+
+    def one_hash(self, program, devices=EIGHT, **environment):
+        said = run(PARTS + program, devices=devices, timeout=600, **environment)
+        found = [line for line in said.splitlines() if len(line) == 64]
+        self.assertTrue(found, said)
+        self.assertEqual(len(set(found)), 1, said)
+        return found[0]
+
+    def test_numbers_of_devices(self):
+        first = self.one_hash("""
+for devices in (names[:1], names[:2], names[:3], names[:4], names, ["CPU:0"], ["GPU:5", "CPU:0"]):
+    print(digest(devices, 86))
+print(digest(names[:2], 86, {"weights": [1, 3]}))
+""")
+        # On the host alone, with so many threads, and in drawn orders of commands.
+        for threads in (1, 2, 8):
+            self.assertEqual(self.one_hash(f'gt.config(threads={threads})\nprint(digest(["CPU:0"], 86))', ""), first)
+        for seed in (1, 2):
+            self.assertEqual(self.one_hash(f'gt.config(sim_order="random:{seed}")\nprint(digest(names[:3], 86))'), first)
+
+    def test_last_batches(self):
+        for rows in (73, 69):
+            self.one_hash(f"for n in (1, 3, 8):\n    print(digest(names[:n], {rows}))")
+
+    def test_clipping(self):
+        clipped = self.one_hash("for n in (1, 3, 4):\n    print(digest(names[:n], 73, clip=0.5))")
+        self.assertNotEqual(clipped, self.one_hash("print(digest(names[:1], 73))"))
+
+    def test_micro_batches(self):
+        """22 rows are 3 and a last part of one row, which is one micro-batch."""
+        self.one_hash("for n in (1, 3, 8):\n    print(digest(names[:n], 86, accumulate=2))")
+
+    def test_towers(self):
+        self.one_hash("""
+for n in (1, 3, 8):
+    print(digest(names[:n], 73, {"variables": "CPU:0"}, kind="Towers"))
+""")
+
+    def test_with_a_limit(self):
+        """70 % of the peak: what is made again, or goes in pieces, has the same bits."""
+        self.one_hash("""
+print(digest(["CPU:0"], 64))
+net = nn.Sequential(nn.Conv1D(16, 3, "relu"), nn.BatchNorm(), nn.Dropout(0.5), nn.Flatten(), nn.Dense(600, "tanh"), nn.Dense(3))
+trainer = gt.Trainer(net, loss=lambda y, o: losses.scce(y, o, from_logits=True), optimizer=optim.Nadam(0.01), metrics=["accuracy"],
+                     strategy=gt.Mirrored(["CPU:0"], parts=8))
+peak = trainer.plan(np.zeros((32, 6, 8), np.float32), np.zeros(32, np.int64)).memory("CPU:0").peak
+print(digest(["CPU:0"], 64, limit={"CPU:0": peak * 7 // 10}))
+""", "")
+
+    def test_as_without_parts(self):
+        """But for the order of sums."""
+        one = trained(None)
+        for strategy in (gt.Mirrored(["GPU:0"], parts=4), gt.Mirrored(parts=3), gt.Towers(parts=2), gt.Mirrored(weights=[1, 4], parts=64)):
+            with self.subTest(strategy):
+                Strategies.agrees(self, one, trained(strategy))
+
+    def test_shards(self):
+        """Parts that have rows are dealt in ranges."""
+        strategy = mirrored(weights=[3, 1])
+        strategy.parts = 8
+        told = lambda rows: [(each.number, repr(each.device), each.begin, each.rows) for each in strategy.shards(rows)]
+        self.assertEqual(told(9), [(0, "GPU:0", 0, 2), (1, "GPU:0", 2, 2), (2, "GPU:0", 4, 2), (3, "GPU:0", 6, 2), (4, "GPU:1", 8, 1)])
+        self.assertEqual([device for _, device, _, _ in told(16)], ["GPU:0"] * 6 + ["GPU:1"] * 2)
+        self.assertEqual(repr(strategy), "Mirrored(['GPU:0', 'GPU:1'], weights=[3, 1], parts=8)")
+
+    def test_micro_batches_of_one_device(self):
+        """As the whole batch at once; 9 rows in two are 5 and 4."""
+        one = trained(None)
+        for count in (2, 4):
+            trainer = gt.Trainer(network(), loss=scce, optimizer=optim.Adam(0.05), metrics=["accuracy"], accumulate=count)
+            trainer.fit(X, Y, validation=(X[:5], Y[:5]), epochs=6, batch=9, progress=False)
+            Strategies.agrees(self, one, (trainer, [variable.numpy() for variable in trainer.net.variables()]))
+
+    def test_wrong_numbers(self):
+        for parts in (0, 65, 2.0):
+            with self.assertRaisesRegex(gt.InvalidArgumentError, f"a batch is cut into 1 to 64 parts, got {parts}"):
+                gt.Towers(parts=parts)
+        with self.assertRaisesRegex(gt.InvalidArgumentError, "a batch has at least one micro-batch, got accumulate=0"):
+            gt.Trainer(network(), accumulate=0)
+
+
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
 class Refused(unittest.TestCase):
     def refused(self, text, call):

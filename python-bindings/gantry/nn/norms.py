@@ -1,8 +1,6 @@
 """Layers that give what goes through them a mean and a deviation. Channels come last, [n, ..., c], unless a layer is told "first"."""
 
-import functools
 import math
-import operator
 
 from .. import ops
 from ..errors import InvalidArgumentError
@@ -51,21 +49,17 @@ class BatchNorm(Module):
             self._learn(*moments, count)
         return centred * ops.rsqrt(variance + self._epsilon) * of(self.scale) + of(self.bias)
 
-    def combine(self, moments, shares, count):
-        """The averages take the moments of the whole batch, of those of its parts: Chan, Golub and LeVeque, Updating formulae and a
+    def combine(self, moments, shares, count, add):
+        """The averages take the moments of the whole batch, of those of its parts, which `add` adds up: Chan, Golub and LeVeque, Updating formulae and a
         pairwise algorithm for computing sample variances, 1979."""
-        mean = _sum(own * share for (own, _), share in zip(moments, shares))
-        self._learn(mean, _sum((variance + (own - mean) * (own - mean)) * share
-                               for (own, variance), share in zip(moments, shares)), count)
+        mean = add([own * share for (own, _), share in zip(moments, shares)])
+        self._learn(mean, add([(variance + (own - mean) * (own - mean)) * share
+                               for (own, variance), share in zip(moments, shares)]), count)
 
     def _learn(self, mean, variance, count):
         variance = variance * (count / (count - 1)) if self._unbiased and count > 1 else variance
         for average, value in ((self.mean, mean), (self.variance, variance)):
             average.assign(average * self._momentum + value * (1 - self._momentum))
-
-
-def _sum(values):
-    return functools.reduce(operator.add, values)
 
 
 class LayerNorm(Module):
