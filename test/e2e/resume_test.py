@@ -4,8 +4,9 @@
 A fit over three epochs, with dropout, a shuffle buffer under way, drawn changes of its rows (by 0 and by 2 workers), metrics, a rate
 that falls, early stopping, a CSV file and a checkpoint every few steps, is ended by SIGKILL: at some instant after it began, or in the
 middle of writing a checkpoint. It is started again with the same arguments, killed again or let go on to its end. Variables, history
-and CSV are then those of the unbroken fit, byte for byte, and no process of it is left. Another case reads checkpoints that are cut
-off, changed or something else.
+and CSV are then those of the unbroken fit, byte for byte, and no process of it is left. Fits whose batches are cut into parts go on
+on other numbers of simulated devices, or on the host alone, and end with the same bytes. Another case reads checkpoints that are cut off,
+changed or something else.
 
 Usage: resume_test.py --build-dir BUILD [--kills N] [--seed N] [--jobs N] [--json FILE] [-v]
 Exit status 0 when nothing failed.
@@ -26,6 +27,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHILD = "--fit"  # this script as the program that is killed
 EPOCHS, ROWS, BATCH, WIDTH, EVERY = 3, 1300, 32, 512, 4
+PARTS, DEVICES = 4, ["GPU:0", "GPU:1", "GPU:2"]
 LONGEST = 240  # seconds of one process
 
 
@@ -36,8 +38,9 @@ def changed(x, y, rng):
     return x + rng.standard_normal(x.shape).astype(x.dtype), y
 
 
-def fit(folder, workers):
-    """Trains with all that a checkpoint has to hold; prints what came of it."""
+def fit(folder, workers, devices):
+    """Trains with all that a checkpoint has to hold; prints what came of it. On `devices`, "GPU:0,GPU:1", batches are cut into
+    parts."""
     import hashlib
 
     import numpy as np
@@ -50,7 +53,8 @@ def fit(folder, workers):
     data = gt.data.Dataset.from_slices((x, y)).shuffle(200, seed=5).map(changed, workers=workers).batch(BATCH).prefetch(2)
     gt.random.seed(2)
     net = nn.Sequential(nn.Dense(WIDTH, "relu"), nn.BatchNorm(), nn.Dropout(0.3), nn.Dense(WIDTH, "relu"), nn.Dense(4))
-    trainer = gt.Trainer(net, lambda y, p: gt.losses.scce(y, p, from_logits=True), optim.Adam(1e-3), metrics=["accuracy"], seed=9)
+    trainer = gt.Trainer(net, lambda y, p: gt.losses.scce(y, p, from_logits=True), optim.Adam(1e-3), metrics=["accuracy"], seed=9,
+                         strategy=gt.Mirrored(devices.split(","), parts=PARTS) if devices else None)
     print("begins", flush=True)
     trainer.fit(data, validation=(x[:100], y[:100]), epochs=EPOCHS, progress=False, resume=folder,
                 callbacks=[callbacks.Checkpoint(folder, every_steps=EVERY, keep=2), callbacks.CSV(folder / "log.csv"),
@@ -71,9 +75,9 @@ def environment(build, cache):
 class Fit:
     """One process that fits, in a session of its own."""
 
-    def __init__(self, folder, workers, names):
+    def __init__(self, folder, workers, names, devices=""):
         self._said = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([sys.executable, __file__, CHILD, folder, str(workers)], env=names, text=True,
+        self.process = subprocess.Popen([sys.executable, __file__, CHILD, folder, str(workers), devices], env=names, text=True,
                                         stdout=subprocess.PIPE, stderr=self._said, start_new_session=True)
         line = self.process.stdout.readline()
         if line != "begins\n":
@@ -131,9 +135,9 @@ def wait_for_part(folder, process, draw):
         time.sleep(0.0002)
 
 
-def killed(folder, workers, names, seconds, draw):
+def killed(folder, workers, names, seconds, draw, devices=""):
     """Kills a fit somewhere; says where."""
-    started = Fit(folder, workers, names)
+    started = Fit(folder, workers, names, devices)
     try:
         if draw.random() < 0.4:
             where = "in a checkpoint"
@@ -163,6 +167,20 @@ def broken_off(workers, names, whole, seconds, kills, draw):
             assert made[key] == value, f"{key} differ, killed {'; '.join(told)}: {str(made[key])[:300]}, not {str(value)[:300]}"
         assert not list(folder.glob("*.part")), "a half file stays"
     return "; ".join(told)
+
+
+def elsewhere(names, whole, seconds, draw):
+    """A fit that is killed and goes on on other devices, twice, and ends as the one that stayed where it was."""
+    names = {**names, "GANTRY_DEVICES": ",".join(DEVICES), "GANTRY_SIMULATE": "1"}
+    places = [DEVICES[:1], DEVICES[:2], DEVICES, DEVICES[2:], ["CPU:0"]]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch) / "run"
+        *before, last = [",".join(place) for place in draw.sample(places, 3)]
+        told = [f"{place}: {killed(folder, 0, names, seconds, draw, place)}" for place in before]
+        made = Fit(folder, 0, names, last).result()
+        for key, value in whole.items():
+            assert made[key] == value, f"{key} differ on {last}, killed on {'; '.join(told)}: {str(made[key])[:300]}, not {str(value)[:300]}"
+    return "; ".join([*told, f"{last}: to the end"])
 
 
 def harmed(names, whole, keep):
@@ -231,6 +249,13 @@ def main():
         assert again == whole[0], "a fit that has ended ends otherwise when it goes on"
         jobs = {"files": (harmed, names, whole[0], shared / "whole-0")}
         left, draws = arguments.kills, random.Random(arguments.seed)
+        started = time.monotonic()
+        in_parts = Fit(shared / "parts", 0, {**names, "GANTRY_DEVICES": "GPU:0,GPU:1", "GANTRY_SIMULATE": "1"}, "GPU:0,GPU:1").result()
+        in_parts_seconds = time.monotonic() - started
+        assert in_parts["steps"] == whole[0]["steps"] and in_parts["variables"] != whole[0]["variables"], "parts are no parts"
+        for i in range(max(1, arguments.kills // 10)):
+            jobs[f"other devices, {i}"] = elsewhere, names, in_parts, in_parts_seconds, random.Random(draws.random())
+            left -= min(left, 2)
         while left:
             count, workers = min(left, draws.choice((1, 1, 2, 3))), 2 * (len(jobs) % 2)
             left -= count
@@ -251,6 +276,6 @@ def main():
 
 if __name__ == "__main__":
     if sys.argv[1:2] == [CHILD]:
-        fit(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+        fit(pathlib.Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
     else:
         sys.exit(main())
