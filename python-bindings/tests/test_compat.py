@@ -53,7 +53,7 @@ MISSING = (
     ("from gantry.compat.d2l import paddle", "gantry.compat.d2l has no 'paddle': it has torch, mxnet, jax and tensorflow, each with the book's"),
     ("from gantry.compat.d2l import torch as d2l; d2l.FashionMNIST", "gantry.compat.d2l.torch has no 'FashionMNIST': it has torch, mxnet"),
     ("from gantry.compat import tensorflow as tf", "gantry.compat has no 'tensorflow': it is called tf"),
-    ("import gantry as gt; gt.checkpoint", "gantry has no 'checkpoint': gradients are gantry.grad"),
+    ("import gantry as gt; gt.no_grad", "gantry has no 'no_grad': gradients are gantry.grad"),
     ("import gantry as gt; gt.cuda.device_count()", "gantry has no 'cuda': gantry.num_gpus"),
     ("import gantry as gt; gt.einsum", "gantry has no 'einsum'"),
     ("from gantry.compat import cupy", "gantry.compat has no 'cupy': it has tf, torch, jax, flax, mx and d2l, to be imported from it"),

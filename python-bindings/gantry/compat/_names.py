@@ -46,7 +46,7 @@ _SAID = {
 _ELSE = {"": "it has tf, torch, jax, flax, mx and d2l, to be imported from it",
          "d2l": "it has torch, mxnet, jax and tensorflow, each with the book's classes for training"}
 # Of gantry itself.
-OWN = ((("gradient", "no_grad", "checkpoint", "custom_gradient"), GRADIENTS),
+OWN = ((("gradient", "no_grad"), GRADIENTS),
        (("cuda",), "gantry.num_gpus and gantry.memory tell of GPUs; gantry.compat.torch has PyTorch's names"))
 # Of arrays, by whatever library's name.
 ARRAY = ((("attach_grad", "grad", "backward", "requires_grad", "requires_grad_", "detach"), GRADIENTS),
