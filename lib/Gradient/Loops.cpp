@@ -316,6 +316,10 @@ LogicalResult LoopBack::build() {
 }
 
 static std::string refuseWhile(WhileOp loop) {
+  std::optional<int64_t> trips = tripsOf(loop), given = loop.getAtMost();
+  if (trips && given && *trips > *given)
+    return "goes round " + std::to_string(*trips) + " times and has at_most = " +
+           std::to_string(*given);
   if (mostTripsOf(loop))
     return "";
   return "has no gradient: nothing bounds how often it goes round; count its rounds from one "

@@ -152,3 +152,29 @@ func.func @in_a_loop(%x: tensor<4xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) ->
   }
   return %0#1 : tensor<2xf32>
 }
+
+// -----
+
+// A way back may need nothing of the loop, and the loop is gone then.
+func.func @beyond(%x: tensor<f32>) -> tensor<f32> {
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %one = gantry.constant dense<1> : tensor<i64>
+  %five = gantry.constant dense<5> : tensor<i64>
+  // expected-note @below {{it is differentiated here; it makes the loss itself}}
+  %0:2 = gantry.gradient (%x) : (tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%v: tensor<f32>):
+    // expected-error @below {{'gantry.while' op goes round 5 times and has at_most = 3}}
+    %1:2 = gantry.while (%zero, %v) at_most 3 : (tensor<i64>, tensor<f32>) -> (tensor<i64>, tensor<f32>) {
+    ^bb0(%j: tensor<i64>, %a: tensor<f32>):
+      %c = gantry.compare lt, %j, %five : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      gantry.yield %c : tensor<i1>
+    } do {
+    ^bb0(%j: tensor<i64>, %a: tensor<f32>):
+      %2 = gantry.add %a, %a : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %3 = gantry.add %j, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      gantry.yield %3, %2 : tensor<i64>, tensor<f32>
+    }
+    gantry.yield %1#1 : tensor<f32>
+  }
+  return %0#1 : tensor<f32>
+}
