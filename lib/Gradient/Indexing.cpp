@@ -157,12 +157,15 @@ static void buildScatterNd(ScatterNdOp op, GradientBuilder &b) {
 }
 
 static void buildSetSlice(SetSliceOp op, GradientBuilder &b) {
-  Value d = b.ofResult();
+  Value d = b.ofResult(), update;
+  // Read before it is written over, which is in place then.
+  if (b.wants(1u))
+    update = b.make<GatherOp>(d, op.getIndex(), op.getAxis());
   if (b.wants(0u))
     b.give(0, b.make<SetSliceOp>(d, b.zeros(typeOf(op.getUpdate())), op.getIndex(), op.getAxis()),
            "input");
-  if (b.wants(1u))
-    b.give(1, b.make<GatherOp>(d, op.getIndex(), op.getAxis()), "update");
+  if (update)
+    b.give(1, update, "update");
 }
 
 /// The scalars get what is added up where they stand.

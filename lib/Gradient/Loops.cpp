@@ -117,6 +117,7 @@ private:
   WhileOp stack();
   SmallVector<Value> readKept(WhileOp there);
   Value readCounter(const Kept &kept, Type type, WhileOp there);
+  void turnOnce();
   void sumUp();
   WhileOp makeBack();
 
@@ -253,6 +254,24 @@ SmallVector<Value> LoopBack::readKept(WhileOp there) {
   return values;
 }
 
+/// Products go through their weights the other way on the way back. What every round reads turned
+/// is turned once, in front of the loop: reading a matrix by columns takes twice as long as by
+/// rows.
+void LoopBack::turnOnce() {
+  llvm::SmallDenseMap<Value, Value> turned;
+  to.walk([&](MatmulOp product) {
+    Value rhs = product.getRhs();
+    if (!product.getTransposeB() || rankOf(rhs) != 2 || rhs.getDefiningOp<ConstantOp>() ||
+        backBody.isAncestor(rhs.getParentRegion()))
+      return;
+    Value &once = turned[rhs];
+    if (!once)
+      once = b.make<TransposeOp>(rhs, ArrayRef<int64_t>{1, 0});
+    product.getRhsMutable().assign(once);
+    product.setTransposeB(false);
+  });
+}
+
 /// What the next round back gets: cotangents, and sums for what comes from outside, of f16 and bf16
 /// in f32.
 void LoopBack::sumUp() {
@@ -299,6 +318,7 @@ LogicalResult LoopBack::build() {
   WhileOp there = stack();
   SmallVector<Value> values = readKept(there);
   way.moveTo(to, values, gradients);
+  turnOnce();
   sumUp();
   WhileOp back = makeBack();
   SmallVector<Value> given(loop.getInits());
@@ -318,8 +338,8 @@ LogicalResult LoopBack::build() {
 static std::string refuseWhile(WhileOp loop) {
   std::optional<int64_t> trips = tripsOf(loop), given = loop.getAtMost();
   if (trips && given && *trips > *given)
-    return "goes round " + std::to_string(*trips) + " times and has at_most = " +
-           std::to_string(*given);
+    return "goes round " + std::to_string(*trips) +
+           " times and has at_most = " + std::to_string(*given);
   if (mostTripsOf(loop))
     return "";
   return "has no gradient: nothing bounds how often it goes round; count its rounds from one "

@@ -138,14 +138,14 @@ func.func @scatter_none(%x: tensor<5xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>,
   return %0#1, %0#2 : tensor<5xf32>, tensor<3xf32>
 }
 
-// The update gets its slice.
+// The update gets its slice, which is read before zeros are written over it.
 // CHECK-LABEL: @set_slice(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<5x3xf32>, %[[U:[^:]*]]: tensor<3xf32>, %[[I:[^:]*]]: tensor<i64>, %[[S:[^:]*]]: tensor<5x3xf32>
 // CHECK: %[[V1:.*]] = gantry.set_slice %[[X]], %[[U]], %[[I]] {axis = 0 : i64}
+// CHECK: %[[V5:.*]] = gantry.gather %[[S]], %[[I]] {axis = 0 : i64}
 // CHECK: %[[V2:.*]] = gantry.constant dense<0.000000e+00> : tensor<f32>
 // CHECK: %[[V3:.*]] = gantry.broadcast %[[V2]]{{.*}} -> tensor<3xf32>
 // CHECK: %[[V4:.*]] = gantry.set_slice %[[S]], %[[V3]], %[[I]] {axis = 0 : i64}
-// CHECK: %[[V5:.*]] = gantry.gather %[[S]], %[[I]] {axis = 0 : i64}
 // CHECK: return %[[V4]], %[[V5]]
 func.func @set_slice(%x: tensor<5x3xf32>, %u: tensor<3xf32>, %i: tensor<i64>, %s: tensor<5x3xf32>) -> (tensor<5x3xf32>, tensor<3xf32>) {
   %0:3 = gantry.gradient (%x, %u, %s) seeds 1 : (tensor<5x3xf32>, tensor<3xf32>, tensor<5x3xf32>) -> (tensor<5x3xf32>, tensor<5x3xf32>, tensor<3xf32>) {

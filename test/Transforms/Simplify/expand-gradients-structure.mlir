@@ -268,3 +268,34 @@ func.func @bounded(%x: tensor<4xf32>, %rows: tensor<9x4xf32>, %n: tensor<i64>, %
   }
   return %0#1, %0#2 : tensor<4xf32>, tensor<9x4xf32>
 }
+
+// A weight that products of all rounds read turned is turned once, in front of the loop back.
+// CHECK-LABEL: @turned(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<2x4xf32>, %[[W:[^:]*]]: tensor<4x4xf32>
+// CHECK: } {gantry.name = "steps"}
+// CHECK: %[[T:.*]] = gantry.transpose %[[W]] {gantry.name = "steps/grad", permutation = array<i64: 1, 0>}
+// CHECK: gantry.while({{.*}}) at_most 3 :
+// CHECK: } do {
+// CHECK: gantry.matmul %{{.*}}, %[[T]] {gantry.name = "product/grad_lhs"} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+// CHECK: gantry.matmul %{{.*}}, %{{.*}} {gantry.name = "product/grad_rhs", transpose_a}
+func.func @turned(%x: tensor<2x4xf32>, %w: tensor<4x4xf32>) -> (tensor<2x4xf32>, tensor<4x4xf32>) {
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %one = gantry.constant dense<1> : tensor<i64>
+  %three = gantry.constant dense<3> : tensor<i64>
+  %0:3 = gantry.gradient (%x, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> (tensor<f32>, tensor<2x4xf32>, tensor<4x4xf32>) {
+  ^bb0(%a: tensor<2x4xf32>, %b: tensor<4x4xf32>):
+    %1:2 = gantry.while (%zero, %a) : (tensor<i64>, tensor<2x4xf32>) -> (tensor<i64>, tensor<2x4xf32>) {
+    ^bb0(%i: tensor<i64>, %v: tensor<2x4xf32>):
+      %c = gantry.compare lt, %i, %three : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      gantry.yield %c : tensor<i1>
+    } do {
+    ^bb0(%i: tensor<i64>, %v: tensor<2x4xf32>):
+      %2 = gantry.matmul %v, %b {gantry.name = "product"} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+      %3 = gantry.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      gantry.yield %3, %2 : tensor<i64>, tensor<2x4xf32>
+    } {gantry.name = "steps"}
+    %4 = gantry.reduce_sum %1#1 {axes = array<i64: 0, 1>} : (tensor<2x4xf32>) -> tensor<f32>
+    gantry.yield %4 : tensor<f32>
+  }
+  return %0#1, %0#2 : tensor<2x4xf32>, tensor<4x4xf32>
+}
