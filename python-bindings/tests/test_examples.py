@@ -68,3 +68,18 @@ class Examples(unittest.TestCase):
         losses = [[float(number) for number in re.findall(r"loss of the first and the last ten steps: ([\d.]+)", said)] for said in (one, two)]
         np.testing.assert_allclose(*losses, atol=0.011)  # as they are printed
         self.assertGreater(losses[0][0], 4)
+
+    def test_language_model(self):
+        """It gets less and less sure that anything may follow, and goes on from a checkpoint."""
+        with tempfile.TemporaryDirectory() as folder:
+            text = pathlib.Path(folder) / "text"
+            text.write_text("the cat sat on the mat and the dog sat on the log; " * 60)
+            given = ["--text", text, "--width", "32", "--length", "16", "--layers", "1", "--begin", "the ", "--resume", pathlib.Path(folder) / "run"]
+            said = run("training/language_model.py", *given, "--epochs", "3", "--write", "6", GANTRY_DEVICES="CPU:0")
+            again = run("training/language_model.py", *given, "--epochs", "3", "--write", "0", GANTRY_DEVICES="CPU:0")
+        seen = [float(number) for number in re.findall(r"val_perplexity: ([\d.]+)", said)]
+        self.assertEqual((len(seen), seen), (3, sorted(seen, reverse=True)))
+        self.assertLess(seen[-1], 8)
+        self.assertRegex(said, r"3060 letters, 14 of them different; 343 windows to train on, 19 to test\nEpoch 1/3\n")
+        self.assertEqual(len(re.findall(r"^    the .{6}$", said, re.MULTILINE)), 3)
+        self.assertIn(f"perplexity of what was held out: {seen[-1]:.2f}\n", again)  # every epoch is over, so it is what it was

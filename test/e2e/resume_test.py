@@ -60,7 +60,7 @@ def fit(folder, workers, devices):
                 callbacks=[callbacks.Checkpoint(folder, every_steps=EVERY, keep=2), callbacks.CSV(folder / "log.csv"),
                            callbacks.EarlyStopping(patience=EPOCHS), callbacks.ReduceOnPlateau("loss", 0.5, patience=1, least=10.0),
                            callbacks.TensorBoard(folder / "events")])
-    found = {name: hashlib.sha256(values.tobytes()).hexdigest() for name, (_, values) in trainer._saved()[0].items()}
+    found = {name: hashlib.sha256(values.tobytes()).hexdigest() for name, (values, _) in trainer._saved()[0].items()}
     print(json.dumps({"variables": found, "history": trainer.history.history, "csv": (folder / "log.csv").read_text(),
                       "steps": trainer.total_steps}), flush=True)
 
@@ -121,12 +121,24 @@ def processes_of(session):
     return found
 
 
+def half_file(folder, process):
+    """The file that a process has open in the folder and that has no name yet, or is not renamed; None where there is none."""
+    for entry in pathlib.Path(f"/proc/{process.pid}/fd").glob("*"):
+        try:
+            target = os.readlink(entry)
+        except OSError:
+            continue
+        if target.startswith(f"{folder}/") and (target.endswith(" (deleted)") or ".tmp." in target):
+            return target
+    return None
+
+
 def wait_for_part(folder, process, draw):
     """Until a checkpoint is being written, of which some are let by."""
     skipped = draw.randrange(12)
     known = None
     while process.poll() is None:
-        part = next(folder.glob("*.part"), None)
+        part = half_file(folder, process)
         if part is not None and part != known:
             if not skipped:
                 time.sleep(draw.random() * 0.003)
@@ -150,11 +162,12 @@ def killed(folder, workers, names, seconds, draw, devices=""):
             except subprocess.TimeoutExpired:
                 pass
         is_late = started.process.poll() is not None
+        is_half = not is_late and half_file(folder, started.process) is not None
     finally:
         started.kill()
     started.check_alone()
     assert not is_late or started.process.returncode == 0, started.errors()[-1500:]
-    return f"{where}, " + ("when it had ended" if is_late else "in a half file" if any(folder.glob("*.part")) else "between files")
+    return f"{where}, " + ("when it had ended" if is_late else "in a half file" if is_half else "between files")
 
 
 def broken_off(workers, names, whole, seconds, kills, draw):
@@ -165,7 +178,7 @@ def broken_off(workers, names, whole, seconds, kills, draw):
         made = Fit(folder, workers, names).result()
         for key, value in whole.items():
             assert made[key] == value, f"{key} differ, killed {'; '.join(told)}: {str(made[key])[:300]}, not {str(value)[:300]}"
-        assert not list(folder.glob("*.part")), "a half file stays"
+        assert not list(folder.glob("*.tmp.*")), "a half file stays"
     return "; ".join(told)
 
 

@@ -99,6 +99,7 @@ class Embedding(Module):
         return gm.where(array(np.arange(shape[0])[:, None] == self.padding, device=made.device), 0, made)
 
     def forward(self, ids):
+        ids = gm.tensor(ids)
         if ids.dtype.is_floating or ids.dtype == "bool":
             raise InvalidArgumentError(f"{self._own_name()} takes ids, which are integers, got {ids.dtype}{list(ids.shape)}")
         ids = ids if ids.dtype in ("int32", "int64") else ops.cast(ids, "int32")
