@@ -149,10 +149,17 @@ def _what(element):
     return f"an array of shape {list(element.shape)}" if hasattr(element, "shape") else repr(element)
 
 
+def refuse_generator(x):
+    if hasattr(x, "__next__"):
+        raise InvalidArgumentError("training takes arrays or a Dataset; of a function that makes a generator of (x, y), "
+                                   "gantry.data.Dataset.from_generator(function).batch(rows) is one")
+
+
 def feed_of(x, y, batch, shuffle, seed, steps_per_run, arrays, check):
     """The feed of what fit is given: `arrays(x, y)` makes arrays of what is none, `check(x, y)` of a batch what a step takes."""
     if not isinstance(x, Dataset):
         if y is None:
+            refuse_generator(x)
             raise InvalidArgumentError("training takes rows and their labels, fit(x, y), or a Dataset of such pairs")
         x, y = arrays(x, y)
         return ArrayFeed(x, y, batch_of(32 if batch is None else batch, len(x)), shuffle, seed, steps_per_run)

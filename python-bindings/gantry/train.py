@@ -10,14 +10,13 @@ copied to the host but the logs, every `log_every` steps.
 """
 
 import functools
-import inspect
 import json
 import math
 
 import numpy as np
 
 from . import _checkpoint, distribute, losses, math as gm, metrics, ops, optim, random
-from ._feeds import ArrayFeed, DatasetFeed, batch_of, feed_of
+from ._feeds import ArrayFeed, DatasetFeed, batch_of, feed_of, refuse_generator
 from ._guard import Guard
 from ._tensors import Stored
 from .autodiff import value_and_grad
@@ -507,9 +506,7 @@ class Trainer:
         return y.astype(np.float32) if y.dtype == np.float64 and not self._is_wide() else y
 
     def _rows(self, x):
-        if inspect.isgenerator(x) or hasattr(x, "__next__"):
-            raise InvalidArgumentError("training takes arrays or a Dataset; of a function that makes a generator of (x, y), "
-                                       "gantry.data.Dataset.from_generator(function).batch(rows) is one")
+        refuse_generator(x)
         x = as_array(x)
         if x.dtype.kind in "USOmMc":
             raise InvalidArgumentError(f"a network takes numbers, got {x.dtype}; give texts numbers first, as in Dataset.map")
