@@ -244,7 +244,7 @@ private:
         (isNext || heldLonger(first, second.place, members) <= bytesMade(first)))
       return second.place;
     if (!needsBehind(second, first.place, members) &&
-        (isNext || bytesMade(second) <= heldLonger(second, first.place, members)))
+        (isNext || bytesMade(second) <= heldLonger(second, first.place, members) + little(second)))
       return first.place;
     return nullptr;
   }
@@ -329,6 +329,15 @@ private:
         for (Value result : root->getResults())
           bytes += bytesOf(result);
     return bytes;
+  }
+
+  /// What may be held for long beside that which the group goes through, as sums of it.
+  static uint64_t little(const KernelGroup &group) {
+    uint64_t most = 0;
+    for (Operation *op : group.ops)
+      for (Value operand : op->getOperands())
+        most = std::max(most, bytesOf(operand));
+    return most / 64;
   }
 
   static uint64_t bytesOf(Value value) { return getByteSize(typeOf(value)); }

@@ -30,7 +30,8 @@ static constexpr size_t kMostOps = 32, kMostTensors = 16, kMostSums = 4;
 static bool isSum(Operation *op) { return isa<ReduceSumOp, ReduceMeanOp>(op); }
 
 static ArrayRef<int64_t> axesOf(Operation *sum) {
-  return sum->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef();
+  auto mean = dyn_cast<ReduceMeanOp>(sum);
+  return mean ? mean.getAxes() : cast<ReduceSumOp>(sum).getAxes();
 }
 
 static bool isF32(Value value) { return typeOf(value).getElementType().isF32(); }
@@ -121,7 +122,7 @@ struct Checker {
     llvm::SmallDenseSet<Value> read;
     for (Operation *op : ops)
       for (Value operand : op->getOperands())
-        if (!isInside(operand.getDefiningOp()))
+        if (!isInside(operand.getDefiningOp()) && !shapeOf(operand).empty())
           read.insert(operand);
     return read.size();
   }

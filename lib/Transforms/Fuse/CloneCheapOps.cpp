@@ -94,9 +94,9 @@ private:
         return false;
       if (group->second == own)
         continue;
-      if (!isElementwiseUse(use) || readers.size() == kMostReaders)
-        return false;
       readers.insert(group->second);
+      if (!isElementwiseUse(use) || readers.size() > kMostReaders)
+        return false;
     }
     return !readers.empty();
   }

@@ -262,3 +262,25 @@ func.func @batch_norm(%x: tensor<2x3x4xf32>, %g: tensor<3xf32>, %b: tensor<3xf32
   }
   return %0#1, %0#2, %0#3 : tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>
 }
+
+// A variance: the deviations have their way back to the mean, too, along which they add up to zero: only what else the
+// deviation is for is added up.
+// CHECK-LABEL: @variance(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<3x4xf32>, %[[S:[^:]*]]: tensor<1x4xf32>, %[[T:[^:]*]]: tensor<3x4xf32>
+// CHECK: %[[D:.*]] = gantry.sub %[[X]]
+// CHECK: %[[A:.*]] = gantry.add
+// CHECK: %[[N:.*]] = gantry.neg %[[T]]
+// CHECK: gantry.reduce_sum %[[N]] {axes = array<i64: 0>}
+// CHECK-NOT: gantry.reduce_sum
+// CHECK: return
+func.func @variance(%x: tensor<3x4xf32>, %s: tensor<1x4xf32>, %t: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0:3 = gantry.gradient (%x, %s, %t) seeds 2 : (tensor<3x4xf32>, tensor<1x4xf32>, tensor<3x4xf32>) -> (tensor<1x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) {
+  ^bb0(%x1: tensor<3x4xf32>):
+    %m = gantry.reduce_mean %x1 {axes = array<i64: 0>, keep_dims} : (tensor<3x4xf32>) -> tensor<1x4xf32>
+    %d = gantry.sub %x1, %m : (tensor<3x4xf32>, tensor<1x4xf32>) -> tensor<3x4xf32>
+    %q = gantry.mul %d, %d : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+    %v = gantry.reduce_mean %q {axes = array<i64: 0>, keep_dims} : (tensor<3x4xf32>) -> tensor<1x4xf32>
+    gantry.yield %v, %d : tensor<1x4xf32>, tensor<3x4xf32>
+  }
+  return %0#2 : tensor<3x4xf32>
+}

@@ -73,6 +73,52 @@ Value GradientBuilder::wide(Value value) {
   return cast(value, element.isF16() || element.isBF16() ? getF32Type() : element);
 }
 
+/// Whether the value is the same along the axes.
+static bool isStretched(Value value, ArrayRef<int64_t> axes, int64_t rank) {
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getInput();
+  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  const int64_t missing = rank - int64_t(shape.size());
+  return llvm::all_of(axes,
+                      [&](int64_t axis) { return axis < missing || shape[axis - missing] == 1; });
+}
+
+/// Whether the value adds up to zero along the axes by what it is: the deviation of something from
+/// its own mean there, times what is the same along them.
+static bool addsUpToZero(Value value, ArrayRef<int64_t> axes) {
+  const int64_t rank = typeOf(value).getRank();
+  auto has = [&](Value part) { return typeOf(part).getShape() == typeOf(value).getShape(); };
+  if (auto neg = value.getDefiningOp<NegOp>())
+    return addsUpToZero(neg->getOperand(0), axes);
+  if (auto product = value.getDefiningOp<MulOp>()) {
+    Value x = product.getLhs(), y = product.getRhs();
+    return (has(x) && isStretched(y, axes, rank) && addsUpToZero(x, axes)) ||
+           (has(y) && isStretched(x, axes, rank) && addsUpToZero(y, axes));
+  }
+  auto deviation = value.getDefiningOp<SubOp>();
+  auto mean = deviation ? deviation.getRhs().getDefiningOp<ReduceMeanOp>() : ReduceMeanOp();
+  return mean && mean.getInput() == deviation.getLhs() && mean.getKeepDims() &&
+         isa<FloatType>(typeOf(value).getElementType()) &&
+         llvm::all_of(mean.getAxes(), [&](int64_t axis) {
+           return llvm::is_contained(axes, axis) || typeOf(value).getDimSize(axis) == 1;
+         });
+}
+
+Value GradientBuilder::withoutZeroSums(Value value, ArrayRef<int64_t> axes) {
+  auto has = [&](Value part) { return typeOf(part).getShape() == typeOf(value).getShape(); };
+  if (auto neg = value.getDefiningOp<NegOp>()) {
+    Value part = withoutZeroSums(neg->getOperand(0), axes);
+    return part == neg->getOperand(0) ? value : Value(make<NegOp>(part));
+  }
+  if (auto sum = value.getDefiningOp<AddOp>(); sum && has(sum.getLhs()) && has(sum.getRhs())) {
+    if (addsUpToZero(sum.getRhs(), axes))
+      return withoutZeroSums(sum.getLhs(), axes);
+    if (addsUpToZero(sum.getLhs(), axes))
+      return withoutZeroSums(sum.getRhs(), axes);
+  }
+  return value;
+}
+
 Value GradientBuilder::fit(Value value, RankedTensorType type) {
   RankedTensorType own = typeOf(value);
   int64_t extra = own.getRank() - type.getRank();
@@ -81,7 +127,7 @@ Value GradientBuilder::fit(Value value, RankedTensorType type) {
     if (axis < extra || own.getDimSize(axis) != type.getDimSize(axis - extra))
       axes.push_back(axis);
   if (!axes.empty())
-    value = make<ReduceSumOp>(value, axes, /*keep_dims=*/false);
+    value = make<ReduceSumOp>(withoutZeroSums(value, axes), axes, /*keep_dims=*/false);
   if (typeOf(value).getShape() != type.getShape())
     value = make<ReshapeOp>(type.clone(own.getElementType()), value);
   return cast(value, type.getElementType());

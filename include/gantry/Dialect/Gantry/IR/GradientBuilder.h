@@ -71,6 +71,9 @@ public:
   void belong(mlir::Operation *made);
 
 private:
+  /// What has the same sum along the axes, without terms that add up to zero there: deviations from
+  /// the mean that they have by the way back of a variance. The rest is known before these are.
+  Value withoutZeroSums(Value value, llvm::ArrayRef<int64_t> axes);
   void setName(mlir::Operation *made, const llvm::Twine &suffix);
 
   mlir::Operation *op;
