@@ -149,6 +149,22 @@ class Pieces(unittest.TestCase):
         self.assertTrue(free.endswith(" True\n"), free)
         self.assertEqual(run(program % (rows, ("over-limit=fix",)), devices=f"CPU:0@{limit}"), free)
 
+    def test_40_over_rows_first(self):
+        """As tensorflow's reduce_sum(reduce_sum(c, 0), 0): pieces of 250 rows."""
+        rows, limit = (10000, "1GiB") if LONG else (1000, "150MiB")
+        program = """
+            import gantry as gt
+            import numpy as np
+            gt.random.seed(0)
+            a, b = gt.random.uniform((%d, 100), 0, 3), gt.random.uniform((100, 100000), 0, 3)
+            total = gt.function(lambda a, b: gt.sum(gt.sum(a @ b, 0), 0), flags=%r)(a, b).item()
+            exact = a.numpy().sum(0, np.float64) @ b.numpy().sum(1, np.float64)
+            print(total, abs(total / exact - 1) < 1e-6)
+            """
+        free = run(program % (rows, ()), devices="CPU:0")
+        self.assertTrue(free.endswith(" True\n"), free)
+        self.assertEqual(run(program % (rows, ("over-limit=fix",)), devices=f"CPU:0@{limit}"), free)
+
 
 class Fractions(unittest.TestCase):
     """001: TensorFlow 1's options, and what they could not say."""

@@ -503,9 +503,10 @@ def ReadUpdatedVariablesPass : Pass<"gantry-read-updated-variables", "::mlir::Mo
 def CloneCheapOpsPass : Pass<"gantry-clone-cheap-ops", "::mlir::ModuleOp"> {
   let summary = "compute cheap values again in the kernels that read them";
   let description = [{
-    The result of a kernel that at most four elementwise ops make is made again in each kernel that reads it, where what
-    these ops read is held for those kernels anyway, and less is read and written. It is not stored then: a batch norm
-    holds the image without its mean for its gradient, not the normalised one, too. No bit changes.
+    The result of a kernel that at most four elementwise ops make is made again in each kernel that reads it, where less is
+    read and written then, and no more is held longer than the result itself was. It is not stored any more: a batch norm
+    holds its image for its gradient, neither the normalised one nor that without its mean. A small result of a
+    reduction that the ops read is stored in its place. No bit changes.
 
     Precondition: ops are placed and shapes static; nothing merges equal ops between here and gantry-form-kernels.
   }];

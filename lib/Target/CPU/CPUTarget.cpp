@@ -47,7 +47,7 @@ struct CPUTarget : Target {
     return cpu::mayMerge(first, second);
   }
 
-  int64_t getPartsOfReduction(Operation *op) const override { return cpu::partsOfAll(op); }
+  int64_t getPartsOfReduction(Operation *op) const override { return cpu::partsOfReduction(op); }
 
   /// All that gantry-keep-in-place may find.
   SmallVector<InPlace> getArgumentsToOverwrite(KernelOp kernel) const override {

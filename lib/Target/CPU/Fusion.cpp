@@ -94,13 +94,26 @@ bool gantry::cpu::mayMerge(ArrayRef<Operation *> first, ArrayRef<Operation *> se
          });
 }
 
+/// Parts of so many rows at most, and at least, of what is too much to be there at once.
+static int64_t partsOfManyRows(ArrayRef<int64_t> shape) {
+  constexpr int64_t kManyElements = 1 << 26, kMostRows = 256, kFewestRows = 64;
+  if (ShapedType::getNumElements(shape) < kManyElements)
+    return 1;
+  for (int64_t rows = kMostRows; rows >= kFewestRows; --rows)
+    if (shape.front() % rows == 0)
+      return shape.front() / rows;
+  return 1;
+}
+
 // Rows are the work of many threads, and those of a part of the batch are reduced as with all
 // others (gantry-split-batch).
-int64_t gantry::cpu::partsOfAll(Operation *op) {
+int64_t gantry::cpu::partsOfReduction(Operation *op) {
   ArrayRef<int64_t> shape = shapeOf(op->getOperand(0));
+  ArrayRef<int64_t> axes = op->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef();
   const int64_t elements = ShapedType::getNumElements(shape);
-  if (op->getAttrOfType<DenseI64ArrayAttr>("axes").size() != int64_t(shape.size()) ||
-      elements < kManyElements)
+  if (axes == ArrayRef<int64_t>{0} && shape.size() > 1)
+    return partsOfManyRows(shape);
+  if (axes.size() != shape.size() || elements < kManyElements)
     return 1;
   const int64_t rows = *llvm::find_if(shape, [](int64_t size) { return size != 1; });
   return elements / rows >= kLongRow ? rows : 1;

@@ -14,7 +14,8 @@ bool mayJoin(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> group);
 bool mayMerge(llvm::ArrayRef<mlir::Operation *> first, llvm::ArrayRef<mlir::Operation *> second);
 
 /// How many rows there are where a reduction of all elements is to go row by row, and then over
-/// what these gave; else 1.
-int64_t partsOfAll(mlir::Operation *op);
+/// what these gave; how many parts of the rows where one over very many of them is to go part by
+/// part; else 1.
+int64_t partsOfReduction(mlir::Operation *op);
 
 } // namespace gantry::cpu

@@ -36,15 +36,16 @@ static Value reshape(OpBuilder &builder, Operation *like, Value value, ArrayRef<
   return view;
 }
 
-/// The same reduction, along the last dimension of `input`, which disappears.
-static Operation *reduceLast(OpBuilder &builder, Operation *op, Value input) {
+/// The same reduction, along a dimension of `input`, which disappears.
+static Operation *reduceAlong(OpBuilder &builder, Operation *op, Value input, int64_t axis) {
   Operation *copy = builder.clone(*op);
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(input.getType()).getShape();
+  SmallVector<int64_t> shape(cast<RankedTensorType>(input.getType()).getShape());
+  shape.erase(shape.begin() + axis);
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   copy->setOperand(0, input);
-  copy->setAttr(kAxes, builder.getDenseI64ArrayAttr({int64_t(shape.size()) - 1}));
+  copy->setAttr(kAxes, builder.getDenseI64ArrayAttr({axis}));
   copy->removeAttr(kKeepDims);
-  copy->getResult(0).setType(result.clone(shape.drop_back()));
+  copy->getResult(0).setType(result.clone(shape));
   return copy;
 }
 
@@ -52,14 +53,21 @@ static void split(Operation *op, int64_t parts) {
   OpBuilder builder(op);
   ArrayRef<int64_t> all = cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
   auto axes = op->getAttrOfType<DenseI64ArrayAttr>(kAxes).asArrayRef();
-  SmallVector<int64_t> shape(all.drop_back(axes.size()));
-  int64_t length = ShapedType::getNumElements(all.take_back(axes.size()));
-  shape.append({parts, length / parts});
+  // Of the last dimensions, or of all; else of the first ones.
+  const bool isLast = axes.back() == int64_t(all.size()) - 1;
+  const size_t kept = all.size() - axes.size();
+  ArrayRef<int64_t> along = isLast ? all.take_back(axes.size()) : all.take_front(axes.size());
+  SmallVector<int64_t> shape(isLast ? all.take_front(kept) : ArrayRef<int64_t>());
+  const int64_t axis = shape.size();
+  shape.append({parts, ShapedType::getNumElements(along) / parts});
+  if (!isLast)
+    llvm::append_range(shape, all.take_back(kept));
 
-  Operation *first = reduceLast(builder, op, reshape(builder, op, op->getOperand(0), shape));
+  Operation *first =
+      reduceAlong(builder, op, reshape(builder, op, op->getOperand(0), shape), axis + 1);
   if (auto name = op->getAttrOfType<StringAttr>(kNameAttr))
     first->setAttr(kNameAttr, builder.getStringAttr(name.getValue() + "/parts"));
-  Operation *second = reduceLast(builder, op, first->getResult(0));
+  Operation *second = reduceAlong(builder, op, first->getResult(0), axis);
   ArrayRef<int64_t> result = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
   op->replaceAllUsesWith(ValueRange(reshape(builder, op, second->getResult(0), result)));
   op->erase();

@@ -89,4 +89,24 @@ func.func @whole_on_the_cpu(%few: tensor<64x511xf32>, %short: tensor<65536x255xf
   %4 = gantry.reduce_mean %integers {axes = array<i64: 0, 1>, gantry.device = #cpu} : (tensor<300x512xi32>) -> tensor<i32>
   return %0, %1, %2, %3, %4 : tensor<f32>, tensor<f32>, tensor<512xf32>, tensor<bf16>, tensor<i32>
 }
+
+// Very many rows go part by part, of as many rows as divide them, up to 256; not fewer of them, nor a prime number, nor
+// integers.
+// CHECK-LABEL: func.func @many_rows(
+// CHECK: %[[X:.*]] = gantry.reshape %{{.*}} {gantry.device = #[[CPU:.*]]} : (tensor<16384x4096xf32>) -> tensor<64x256x4096xf32>
+// CHECK: %[[PARTS:.*]] = gantry.reduce_mean %[[X]] {axes = array<i64: 1>, gantry.device = #[[CPU]], gantry.name = "m/parts"} : (tensor<64x256x4096xf32>) -> tensor<64x4096xf32>
+// CHECK: %[[ALL:.*]] = gantry.reduce_mean %[[PARTS]] {axes = array<i64: 0>, gantry.device = #[[CPU]], gantry.name = "m"} : (tensor<64x4096xf32>) -> tensor<4096xf32>
+// CHECK: gantry.reshape %[[ALL]] {{.*}} -> tensor<1x4096xf32>
+// CHECK-NOT: gantry.reshape
+// CHECK-COUNT-3: gantry.reduce_
+// CHECK-NOT: gantry.reduce_
+// CHECK: return
+func.func @many_rows(%x: tensor<16384x4096xf32>, %fewer: tensor<8192x4096xf32>, %prime: tensor<16411x4096xf32>, %integers: tensor<16384x4096xi32>)
+    -> (tensor<1x4096xf32>, tensor<4096xf32>, tensor<4096xf32>, tensor<4096xi32>) {
+  %0 = gantry.reduce_mean %x {axes = array<i64: 0>, keep_dims, gantry.device = #cpu, gantry.name = "m"} : (tensor<16384x4096xf32>) -> tensor<1x4096xf32>
+  %1 = gantry.reduce_sum %fewer {axes = array<i64: 0>, gantry.device = #cpu} : (tensor<8192x4096xf32>) -> tensor<4096xf32>
+  %2 = gantry.reduce_sum %prime {axes = array<i64: 0>, gantry.device = #cpu} : (tensor<16411x4096xf32>) -> tensor<4096xf32>
+  %3 = gantry.reduce_mean %integers {axes = array<i64: 0>, gantry.device = #cpu} : (tensor<16384x4096xi32>) -> tensor<4096xi32>
+  return %0, %1, %2, %3 : tensor<1x4096xf32>, tensor<4096xf32>, tensor<4096xf32>, tensor<4096xi32>
+}
 }

@@ -20,4 +20,18 @@ func.func @sum_of_a_product(%x: tensor<8x4xf32> {gantry.device = #cpu}, %w: tens
   %s = gantry.reduce_sum %a {axes = array<i64: 0, 1>, gantry.device = #cpu, gantry.name = "sum"} : (tensor<8x20000xf32>) -> tensor<f32>
   return %s : tensor<f32>
 }
+
+// So does a sum over very many rows, by parts of 250 of them, with the columns beside.
+// CHECK-LABEL: func.func @sum_over_rows(
+// CHECK: %[[A0:.*]] = gantry.matmul {{.*}} gantry.name = "product/rows_0"{{.*}} -> tensor<5000x100000xf32>
+// CHECK: %[[V0:.*]] = gantry.reshape %[[A0]] {{.*}} -> tensor<20x250x100000xf32>
+// CHECK: %[[S0:.*]] = gantry.reduce_sum %[[V0]] {axes = array<i64: 1>, {{.*}} gantry.name = "sum/parts/rows_0"} : {{.*}} -> tensor<20x100000xf32>
+// CHECK: %[[A1:.*]] = gantry.matmul {{.*}} gantry.name = "product/rows_1"{{.*}} -> tensor<5000x100000xf32>
+// CHECK: %[[S:.*]] = gantry.concat %[[S0]], %{{.*}} {axis = 0 : i64, {{.*}} -> tensor<40x100000xf32>
+// CHECK: gantry.reduce_sum %[[S]] {axes = array<i64: 0>, {{.*}} gantry.name = "sum"} : {{.*}} -> tensor<100000xf32>
+func.func @sum_over_rows(%x: tensor<10000x4xf32> {gantry.device = #cpu}, %w: tensor<4x100000xf32> {gantry.device = #cpu}) -> (tensor<100000xf32> {gantry.device = #cpu}) {
+  %a = gantry.matmul %x, %w {gantry.device = #cpu, gantry.name = "product"} : (tensor<10000x4xf32>, tensor<4x100000xf32>) -> tensor<10000x100000xf32>
+  %s = gantry.reduce_sum %a {axes = array<i64: 0>, gantry.device = #cpu, gantry.name = "sum"} : (tensor<10000x100000xf32>) -> tensor<100000xf32>
+  return %s : tensor<100000xf32>
+}
 }
