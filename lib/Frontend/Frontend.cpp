@@ -139,6 +139,8 @@ struct GraphImporter::Decoded {
              << "this is neither MLIR nor a valid ONNX model: " << error;
     if (!outputs.empty() && !onnx::cutModel(read, outputs, error))
       return emitError(placeOf(file, context)) << error;
+    if (!outputs.empty())
+      read.training.clear(); // it is about the whole graph
     model = std::move(read);
     return success();
   }

@@ -148,6 +148,9 @@ static bool hasLimits(const Topology &topology) {
                       [&](const LogicalDevice &device) { return topology.limitOf(device) != 0; });
 }
 
+/// Beside a graph that is to be trained, what evaluates (gantry-make-training-step).
+static constexpr llvm::StringLiteral kEvaluateFunction = "evaluate";
+
 /// Whether the phase Memory has copies wait for room.
 static bool waitsForRoom(ModuleOp module) {
   return llvm::any_of(module.getOps<plan::ir::ArenaOp>(),
@@ -180,8 +183,10 @@ struct Compilation {
     FailureOr<ImportOptions> import = addShapeValues(importer, options, result.shapeValues);
     if (failed(import))
       return failure();
+    const bool isStep = !options.graph.train.loss.empty();
+    import->use = isStep ? ModelUse::step : ModelUse::asWritten;
     module = importer.import(*import);
-    if (!module)
+    if (!module || (isStep && failed(addEvaluation(importer, *import))))
       return failure();
     isSized = !importer.inputsToSize().empty();
     if (failed(setTopologyFromOptions(*module, options)) ||
@@ -193,6 +198,29 @@ struct Compilation {
       return failure();
     result.files = options.files;
     llvm::append_range(result.files, importer.filesRead());
+    return success();
+  }
+
+  /// A model that trains otherwise than it evaluates is imported for both: `@evaluate` stands
+  /// beside what a step is made of.
+  LogicalResult addEvaluation(GraphImporter &importer, ImportOptions import) {
+    auto draws = module->walk([](Operation *op) {
+      return isa<RandomUniformOp, RandomNormalOp, AssignOp>(op) ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
+    });
+    auto functions = llvm::to_vector(module->getOps<func::FuncOp>());
+    if (!draws.wasInterrupted() || functions.size() != 1 || importer.inputsToSize().empty())
+      return success();
+    import.use = ModelUse::evaluation;
+    OwningOpRef<ModuleOp> other = importer.import(import);
+    if (!other)
+      return failure();
+    auto evaluate = other->lookupSymbol<func::FuncOp>(functions.front().getSymName());
+    evaluate->remove();
+    evaluate.setName(kEvaluateFunction);
+    if (functions.front().getSymName() == kEvaluateFunction)
+      functions.front().setName("trained");
+    module->push_back(evaluate);
     return success();
   }
 

@@ -97,7 +97,7 @@ def adamw(w, steps, x, labels, rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, 
     return w, m, losses
 
 
-class Train(unittest.TestCase):
+class Tool(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
@@ -123,6 +123,8 @@ class Train(unittest.TestCase):
         with np.load(self.folder / "out.npz") as made:
             return dict(made)
 
+
+class Train(Tool):
     def test_a_hundred_steps_of_adamw(self):
         self.save_mlp()
         self.step(optimizer="adamw,rate=1e-3")
@@ -293,8 +295,118 @@ func.func @line(%x: tensor<4x2xf32> {gantry.name = "x"}) -> (tensor<f32> {gantry
         self.assertEqual(len(set(losses)), 3)
         again = [float(self.run_step("step", f"--repeat={n}")["loss"]) for n in (1, 2, 3)]
         self.assertEqual(again, losses)  # a function of the seed and the number of the step
-        full = slopes(weights(), **batch())[0]
-        self.assertNotIn(full, losses)
+        # Nothing is dropped where it is evaluated.
+        self.assertAlmostEqual(float(self.run_step("evaluate")["loss"]), slopes(weights(), **batch())[0], delta=1e-6)
+
+    def test_batch_norms_keep_their_averages(self):
+        """Three steps with one batch, whose statistics the averages move toward; weights do not change them."""
+        draw = np.random.default_rng(10)
+        given = {"s": np.ones(WIDTH, np.float32), "o": np.zeros(WIDTH, np.float32), "m": np.zeros(WIDTH, np.float32),
+                 "v": np.ones(WIDTH, np.float32), "w": draw.standard_normal((WIDTH, CLASSES)).astype(np.float32)}
+        nodes = [helper.make_node("BatchNormalization", ["x", "s", "o", "m", "v"], ["n", "m2", "v2"], training_mode=1, momentum=0.9),
+                 helper.make_node("MatMul", ["n", "w"], ["logits"]), CROSS_ENTROPY]
+        save(self.folder / "mlp.onnx", nodes, {"x": X, "labels": LABELS}, {"loss": LOSS, "logits": LOGITS}, given)
+        self.step(optimizer="sgd,rate=0.1")
+        self.run_step("step", "--repeat=3", "--save-state", "w.safetensors")
+        got, x = read_safetensors(self.folder / "w.safetensors"), batch()["x"].astype(np.float64)
+        self.assertEqual(sorted(got), ["m", "o", "s", "sgd/step", "v", "w"])
+        kept = 0.9**3
+        np.testing.assert_allclose(got["m"], (1 - kept) * x.mean(0), rtol=0, atol=1e-6)
+        np.testing.assert_allclose(got["v"], kept + (1 - kept) * x.var(0), rtol=0, atol=1e-6)
+        self.assertGreater(np.abs(got["s"] - 1).max(), 1e-3)
+        logits = self.run_step("evaluate", "--load-state", "w.safetensors")["logits"]
+        np.testing.assert_allclose(logits, ((x - got["m"]) / np.sqrt(got["v"] + 1e-5) * got["s"] + got["o"]) @ got["w"], rtol=0, atol=1e-5)
+
+
+class TrainingInfo(Tool):
+    """Models that say themselves how they are trained."""
+
+    PREVIEW = "ai.onnx.preview.training"
+
+    def save_info(self, update, initialization=(), more=(), algorithm_inputs=(), initial=()):
+        names = ["w1", "b1", "w2", "b2"]
+        own = [*(numpy_helper.from_array(0 * value, f"v_{name}") for name, value in weights().items()),
+               numpy_helper.from_array(np.array(0.1, np.float32), "rate"), numpy_helper.from_array(np.array(0, np.int64), "count"),
+               numpy_helper.from_array(np.array(1, np.int64), "one")]
+        nodes = [CROSS_ENTROPY, helper.make_node("Add", ["count", "one"], ["next_count"]),
+                 helper.make_node("Gradient", names, [f"d_{name}" for name in names], domain=self.PREVIEW, xs=names, y="loss"),
+                 helper.make_node("Momentum", ["rate", "count", *names, *(f"d_{name}" for name in names), *(f"v_{name}" for name in names)],
+                                  [*(f"n_{name}" for name in names), *(f"nv_{name}" for name in names)], domain=self.PREVIEW,
+                                  alpha=0.9, beta=1.0, norm_coefficient=0.0, mode="standard"), *more]
+        outputs = [*([f"n_{name}" for name in names]), *([f"nv_{name}" for name in names])]
+        algorithm = helper.make_graph(nodes, "a", [helper.make_tensor_value_info("labels", *LABELS), *algorithm_inputs],
+                                      [helper.make_tensor_value_info("loss", *LOSS), helper.make_tensor_value_info("next_count", I, []),
+                                       *(helper.make_tensor_value_info(name, F, None) for name in outputs)], own)
+        graph = helper.make_graph(NETWORK, "mlp", [helper.make_tensor_value_info("x", *X)], [helper.make_tensor_value_info("logits", *LOGITS)],
+                                  [numpy_helper.from_array(value, name) for name, value in weights().items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(self.PREVIEW, 1)], ir_version=8)
+        info = model.training_info.add()
+        info.algorithm.CopyFrom(algorithm)
+        for key, value in update:
+            info.update_binding.add(key=key, value=value)
+        if initialization:
+            info.initialization.CopyFrom(helper.make_graph(*initialization))
+            for key, value in initial:
+                info.initialization_binding.add(key=key, value=value)
+        onnx.save(model, str(self.folder / "self.onnx"))
+
+    def bindings(self):
+        return [("count", "next_count"), *((name, f"n_{name}") for name in weights()), *((f"v_{name}", f"nv_{name}") for name in weights())]
+
+    def test_steps_of_its_own(self):
+        self.save_info(self.bindings())
+        self.gantry("compile", "self.onnx", "-o", "step.gantry")
+        losses = [float(self.run_step("step", f"--repeat={n}", "--save-state", "w.safetensors")["loss"]) for n in (1, 20)]
+        w = {name: value.astype(np.float64) for name, value in weights().items()}
+        v, wanted = {name: 0 * value for name, value in w.items()}, []
+        for _ in range(20):  # of ONNX's Momentum; beta is 1 from the first step on
+            loss, g = slopes(w, batch()["x"].astype(np.float64), batch()["labels"])
+            wanted.append(loss)
+            for name in w:
+                v[name] = 0.9 * v[name] + g[name]
+                w[name] -= 0.1 * v[name]
+        np.testing.assert_allclose(losses, [wanted[0], wanted[-1]], atol=1e-5)
+        got = read_safetensors(self.folder / "w.safetensors")
+        self.assertEqual(sorted(got), sorted(key for key, _ in self.bindings()))
+        self.assertEqual(got["count"], 20)
+        for name in w:
+            np.testing.assert_allclose(got[name], w[name], rtol=0, atol=1e-5, err_msg=name)
+        # The graph itself reads what was learned.
+        x = batch()["x"]
+        np.savez(self.folder / "batch.npz", x=x)
+        logits = self.run_step("mlp", "--load-state", "w.safetensors")["logits"]
+        np.testing.assert_allclose(logits, np.maximum(x @ w["w1"] + w["b1"], 0) @ w["w2"] + w["b2"], rtol=0, atol=1e-4)
+
+    def test_initialization(self):
+        ones = helper.make_node("Constant", [], ["ones"], value=numpy_helper.from_array(np.ones(CLASSES, np.float32)))
+        zero = helper.make_node("Constant", [], ["zero"], value=numpy_helper.from_array(np.array(0, np.int64)))
+        outputs = [helper.make_tensor_value_info("ones", F, [CLASSES]), helper.make_tensor_value_info("zero", I, [])]
+        self.save_info(self.bindings(), ([ones, zero], "i", [], outputs), initial=[("b2", "ones"), ("count", "zero")])
+        self.gantry("compile", "self.onnx", "-o", "step.gantry")
+        self.run_step("step", "--repeat=3", "--save-state", "w.npz")
+        self.gantry("run", "step.gantry", "--function=initialize", "--load-state", "w.npz", "--save-state", "again.safetensors")
+        got = read_safetensors(self.folder / "again.safetensors")
+        self.assertEqual((got["b2"].tolist(), int(got["count"])), ([1] * CLASSES, 0))
+        with np.load(self.folder / "w.npz") as before:
+            np.testing.assert_array_equal(got["w1"], before["w1"])
+            self.assertEqual(int(before["count"]), 3)
+
+    def test_wrong_ones_are_told(self):
+        for update, text in (
+                ([("w9", "n_w1")], "training_info: 'w9' is bound to 'n_w1' and is no initializer of the graph or the algorithm"),
+                ([("w1", "n_w1"), ("w1", "n_w1")], "training_info: 'w1' is updated twice"),
+                ([("w1", "n_w9")], "output 'n_w9' is made by no node"),
+                ([("w1", "n_w2")], "training_info: 'w1' is tensor<8x32xf32>, and 'n_w2', which it is bound to, is tensor<32x4xf32>")):
+            with self.subTest(text):
+                self.save_info(update)
+                said = self.gantry("compile", "self.onnx", "-o", "step.gantry", status=1)
+                self.assertIn(text, said.replace("'tensor", "tensor").replace("xf32>'", "xf32>"))
+
+    def test_an_output_of_the_middle_is_of_the_graph_alone(self):
+        self.save_info(self.bindings())
+        self.gantry("compile", "self.onnx", "--outputs=h", "-o", "step.gantry")
+        np.savez(self.folder / "batch.npz", x=batch()["x"])
+        self.gantry("run", "step.gantry", "--input", "batch.npz", "--output", "out.npz")
 
 
 if __name__ == "__main__":

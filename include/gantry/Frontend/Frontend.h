@@ -33,6 +33,10 @@ struct InputValue {
 /// What to do with MLIR's bytecode.
 enum class Bytecode { refused, trusted };
 
+/// What a model's ops of training are for: as the file says; for a step, which also updates the
+/// averages of batch norms, as variables; or to evaluate, without dropout and by these averages.
+enum class ModelUse { asWritten, step, evaluation };
+
 struct ImportOptions {
   /// Sizes of dimensions that the file leaves open, by the file's name for them, or as
   /// "INPUT:AXIS" for nameless ones. Naming a fixed dimension is an error.
@@ -44,6 +48,7 @@ struct ImportOptions {
   /// Name of the function wanted; empty for all. Only checked to exist.
   std::string entry = {};
   Bytecode bytecode = Bytecode::refused;
+  ModelUse use = ModelUse::asWritten;
 };
 
 /// A graph file, mapped or in memory: read once, imported and checked as often as need be.

@@ -60,7 +60,8 @@ def ResolveCallsPass : Pass<"gantry-resolve-calls", "::mlir::ModuleOp"> {
 def MakeTrainingStepPass : Pass<"gantry-make-training-step", "::mlir::ModuleOp"> {
   let summary = "make a step of training of a graph";
   let description = [{
-    Precondition: no scopes and no calls; one public function. Its constants of floats that have a name
+    Precondition: no scopes and no calls; one public function, beside which one called `evaluate` may
+    stand, of the same type, that evaluates in its place. Its constants of floats that have a name
     (`gantry.name`) become variables of that name, where they are chosen and the loss depends on them;
     constants of one name are one. The function becomes `@evaluate`. `@step`, beside it, takes the same
     inputs and gives the loss: it counts `@"RULE/step"`, differentiates the loss by `gantry.gradient` with

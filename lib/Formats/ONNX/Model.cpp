@@ -356,6 +356,24 @@ void read(Reader in, Function &function) {
     function.domain = "";
 }
 
+void read(Reader in, TrainingInfo &info) {
+  for (Field field; in.next(field);)
+    switch (field.number) {
+    case 1:
+      read(in.inside(field), info.initialization);
+      break;
+    case 2:
+      read(in.inside(field), info.algorithm);
+      break;
+    case 3:
+      read(in.inside(field), info.initialBindings.emplace_back());
+      break;
+    case 4:
+      read(in.inside(field), info.updateBindings.emplace_back());
+      break;
+    }
+}
+
 void read(Reader in, Model &model) {
   for (Field field; in.next(field);)
     switch (field.number) {
@@ -374,6 +392,9 @@ void read(Reader in, Model &model) {
       break;
     case 8:
       readOpset(in.inside(field), model.opsets);
+      break;
+    case 20:
+      read(in.inside(field), model.training.emplace_back());
       break;
     case 25:
       read(in.inside(field), model.functions.emplace_back());

@@ -205,7 +205,7 @@ static Values clip(NodeContext &n) {
 
 /// Whether the node drops anything: it must be in training mode, which has to be known.
 static std::optional<bool> dropsElements(NodeContext &n) {
-  if (n.opset() < 12 || !n.input(2))
+  if (n.opset() < 12 || !n.input(2) || n.getUse() == ModelUse::evaluation)
     return false;
   auto training = n.knownOperand(2, "training_mode");
   if (!training || training->isFloat || training->size() != 1)
@@ -220,7 +220,7 @@ static Values dropout(NodeContext &n) {
   n.ignoreAttrs({"ratio", "consumed_inputs", "is_test"});
   auto drops = dropsElements(n);
   Value x = n.input(0);
-  uint64_t seed = uint64_t(n.intAttr("seed", 0));
+  uint64_t seed = n.hasAttr("seed") ? uint64_t(n.intAttr("seed", 0)) : n.ownSeed();
   if (!drops)
     return {n.fail("operand 2 (training_mode) must be one truth value")};
   if (!*drops) {

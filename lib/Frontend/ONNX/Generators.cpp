@@ -102,10 +102,9 @@ static Values trilu(NodeContext &n) {
 // Random numbers
 //===----------------------------------------------------------------------===//
 
-/// A seed for nodes that give none: the same in every import, another one for every node.
 static uint64_t seedOf(NodeContext &n) {
   if (!n.hasAttr("seed"))
-    return llvm::hash_value(n.outputName(0)) & 0x7fffffff;
+    return n.ownSeed();
   double seed = n.floatAttr("seed", 0);
   return uint64_t(std::fabs(seed) < 1e15 ? int64_t(std::fabs(seed) * 1024) : 0);
 }

@@ -7,6 +7,8 @@
 
 #include "gantry/Frontend/Frontend.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace gantry::onnx {
 
 /// Imports or checks the model in `file`.
@@ -17,9 +19,15 @@ struct ImportRequest {
   std::string file; ///< for locations
   /// When set, a node that fails is noted here and the import goes on with the others.
   GraphReport *report = nullptr;
+  /// Initializers of the graph that are variables; null: none.
+  const llvm::StringSet<> *variables = nullptr;
 };
 mlir::OwningOpRef<mlir::ModuleOp> importModel(const ImportRequest &request,
                                               mlir::MLIRContext *context);
+
+/// Its graph alone, as one function.
+mlir::OwningOpRef<mlir::ModuleOp> importGraphOf(const ImportRequest &request,
+                                                mlir::MLIRContext *context);
 
 /// What is wrong with a model as a whole; no error means that importing may begin.
 struct ModelFindings {

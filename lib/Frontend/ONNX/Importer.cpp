@@ -535,7 +535,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   return module;
 }
 
-OwningOpRef<ModuleOp> gantry::onnx::importModel(const ImportRequest &request,
-                                                MLIRContext *context) {
+OwningOpRef<ModuleOp> gantry::onnx::importGraphOf(const ImportRequest &request,
+                                                  MLIRContext *context) {
   return Importer(request, context).run();
 }

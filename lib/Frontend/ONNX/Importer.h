@@ -50,7 +50,7 @@ class Importer {
 public:
   Importer(const ImportRequest &request, mlir::MLIRContext *context)
       : model(*request.model), options(*request.options), tensors(*request.tensors),
-        report(request.report), context(context), builder(context),
+        report(request.report), variables(request.variables), context(context), builder(context),
         file(mlir::FileLineColLoc::get(context, request.file, 0, 0)) {}
 
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -59,6 +59,7 @@ public:
 
   mlir::OpBuilder &getBuilder() { return builder; }
   TensorReader &getTensors() { return tensors; }
+  ModelUse getUse() const { return options.use; }
   bool isNarrow(Value value) const { return narrow.contains(value); }
   llvm::DenseMap<Value, int64_t> &getCounters() { return counters; }
   Bounds &getBounds() { return bounds; }
@@ -72,6 +73,8 @@ public:
   size_t issueCount() const { return report ? report->issues.size() : 0; }
   /// Whether one more op may be made.
   bool countOp() { return ++opsMade <= kMaxOps; }
+  /// A variable that begins as the constant, read in its place, whose users read that.
+  Value readVariable(ConstantOp constant, llvm::StringRef name);
   /// What constants make of a value, within limits.
   Evaluation compute(Value value);
   /// Whether that many more elements may be computed.
@@ -127,6 +130,7 @@ private:
   const ImportOptions &options;
   TensorReader &tensors;
   GraphReport *report;
+  const llvm::StringSet<> *variables; ///< initializers that are variables; may be null
   mlir::MLIRContext *context;
   mlir::OpBuilder builder;
   mlir::Location file;

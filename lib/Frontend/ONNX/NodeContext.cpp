@@ -354,6 +354,16 @@ bool NodeContext::passBound(Operation *op, Value result) {
 // Building
 //===----------------------------------------------------------------------===//
 
+/// Whether an operand is an initializer of floats that may be trained: what is made of it stays to
+/// be computed.
+static bool readsWeight(Operation *op) {
+  return llvm::any_of(op->getOperands(), [](Value operand) {
+    auto constant = operand.getDefiningOp<ConstantOp>();
+    return constant && constant->hasAttr(kNameAttr) && !constant->hasAttr(kSourceOpAttr) &&
+           isa<FloatType>(getElementTypeOrSelf(operand.getType()));
+  });
+}
+
 Values NodeContext::finish(OperationState &state) {
   if (!importer.countOp()) {
     fail("the graph unrolls to more than " + Twine(kMaxOps) + " ops");
@@ -381,7 +391,8 @@ Values NodeContext::finish(OperationState &state) {
   }
   // A request counts, but for shape arithmetic.
   SmallVector<Value> folded;
-  bool isFolded = succeeded(builder.tryFold(op, folded)) && !folded.empty() &&
+  const bool mayFold = getUse() == ModelUse::asWritten || !readsWeight(op);
+  bool isFolded = mayFold && succeeded(builder.tryFold(op, folded)) && !folded.empty() &&
                   folded.front() != op->getResult(0);
   if (request)
     op->setAttr(kDeviceAttr, request);
@@ -402,6 +413,17 @@ bool NodeContext::countTable(int64_t elements) {
   fail("windows, transforms and filters of the model have more than " + Twine(kMaxTableElements) +
        " elements, which is not supported");
   return false;
+}
+
+ModelUse NodeContext::getUse() const { return importer.getUse(); }
+
+void NodeContext::updateInitializer(size_t operand, Value next) {
+  auto constant = input(operand).getDefiningOp<ConstantOp>();
+  auto initializer = constant ? constant->getAttrOfType<StringAttr>(kNameAttr) : StringAttr();
+  if (!initializer || constant->hasAttr(kSourceOpAttr) || !next)
+    return;
+  importer.readVariable(constant, initializer);
+  AssignOp::create(builder, loc, FlatSymbolRefAttr::get(initializer), next);
 }
 
 Value NodeContext::constant(ElementsAttr attr) {

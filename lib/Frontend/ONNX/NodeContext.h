@@ -78,6 +78,13 @@ public:
     return i < node.outputs.size() ? llvm::StringRef(node.outputs[i]) : "";
   }
 
+  ModelUse getUse() const;
+  /// Makes a variable of the initializer that the operand is, and gives it another value; nothing
+  /// of other operands.
+  void updateInitializer(size_t operand, Value next);
+  /// A seed for a node that gives none: the same in every import, another one for every node.
+  uint64_t ownSeed() const { return llvm::hash_value(outputName(0)) & 0x7fffffff; }
+
   //===--- Attributes; reading one marks it as known ---===//
 
   bool hasAttr(llvm::StringRef name) { return find(name) != nullptr; }

@@ -36,7 +36,12 @@ static Values batchNormTraining(NodeContext &n, double epsilon, double momentum)
         n.mulScalar(old, momentum),
         n.mulScalar(n.cast(n.reshape(now, n.shapeOf(old)), n.elementOf(old)), 1 - momentum));
   };
-  return {y, running(n.input(3), mean), running(n.input(4), var)};
+  Value nextMean = running(n.input(3), mean), nextVar = running(n.input(4), var);
+  if (n.getUse() == ModelUse::step) {
+    n.updateInitializer(3, nextMean);
+    n.updateInitializer(4, nextVar);
+  }
+  return {y, nextMean, nextVar};
 }
 
 static Values batchNorm(NodeContext &n) {
@@ -45,14 +50,17 @@ static Values batchNorm(NodeContext &n) {
   n.ignoreAttrs({"is_test", "consumed_inputs"});
   if (n.opset() < 9 && n.intAttr("spatial", 1) != 1)
     return {n.fail("spatial=0 is not supported, spatial=1 is")};
-  if (n.opset() >= 14 && n.intAttr("training_mode", 0) != 0)
+  const bool trains = n.opset() >= 14 && n.intAttr("training_mode", 0) != 0;
+  if (trains && n.getUse() != ModelUse::evaluation)
     return batchNormTraining(n, epsilon, momentum);
   for (size_t i = 1; i < n.numOutputs(); ++i)
-    if (n.wantsOutput(i))
+    if (!trains && n.wantsOutput(i))
       return {n.fail("outputs of training are supported with training_mode=1 only")};
   mlir::Type element = n.elementOf(x);
   auto operand = [&](size_t i) { return n.cast(n.input(i), element); };
-  return {n.make<BatchNormOp>(x, operand(1), operand(2), operand(3), operand(4), APFloat(epsilon))};
+  Value y =
+      n.make<BatchNormOp>(x, operand(1), operand(2), operand(3), operand(4), APFloat(epsilon));
+  return trains ? Values{y, n.input(3), n.input(4)} : Values{y};
 }
 
 static Values instanceNorm(NodeContext &n) {

@@ -266,6 +266,19 @@ Value Importer::makeConstant(const Tensor &tensor, Location loc) {
   return op;
 }
 
+Value Importer::readVariable(ConstantOp constant, StringRef name) {
+  auto module = constant->getParentOfType<ModuleOp>();
+  OperationState state(constant.getLoc(), VariableOp::getOperationName());
+  state.addAttribute("sym_name", builder.getStringAttr(name));
+  state.addAttribute("value", constant.getValueAttr());
+  OpBuilder::atBlockBegin(module.getBody()).create(state);
+  OpBuilder at(constant);
+  Value read = ReadOp::create(at, constant.getLoc(), constant.getType(),
+                              FlatSymbolRefAttr::get(context, name));
+  constant.replaceAllUsesWith(read);
+  return read;
+}
+
 LogicalResult Importer::importInitializers(const Graph &graph, Scope &scope) {
   for (StringRef name : graph.sparseInitializers)
     return emitError(file) << "initializer '" << name
@@ -276,6 +289,8 @@ LogicalResult Importer::importInitializers(const Graph &graph, Scope &scope) {
     Value value = makeConstant(tensor, locationOf(tensor.name));
     if (!value)
       return failure();
+    if (variables && scope.depth == 0 && variables->contains(tensor.name))
+      value = readVariable(value.getDefiningOp<ConstantOp>(), tensor.name);
     scope.values[tensor.name] = value;
   }
   return success();

@@ -91,14 +91,26 @@ static LogicalResult addNamedLoss(func::FuncOp func, StringRef loss) {
 // The functions
 //===----------------------------------------------------------------------===//
 
-/// The one that is trained.
-static FailureOr<func::FuncOp> findFunction(ModuleOp module) {
+namespace {
+/// What is trained, and what evaluates where that is another function; else null.
+struct Functions {
+  func::FuncOp trained, evaluate;
+};
+} // namespace
+
+static FailureOr<Functions> findFunctions(ModuleOp module) {
   SmallVector<func::FuncOp> found;
+  func::FuncOp evaluate;
   for (auto func : module.getOps<func::FuncOp>())
     if (func.isPublic() && !func.isExternal() && func.getBody().hasOneBlock())
-      found.push_back(func);
-  if (found.size() == 1)
-    return found.front();
+      func.getSymName() == kEvaluate && !evaluate ? void(evaluate = func) : found.push_back(func);
+  if (found.empty() && evaluate)
+    return Functions{evaluate, {}};
+  if (found.size() == 1 &&
+      (!evaluate || evaluate.getFunctionType() == found.front().getFunctionType()))
+    return Functions{found.front(), evaluate};
+  if (evaluate)
+    found.push_back(evaluate);
   auto error = module.emitError() << "--train is about one function; ";
   if (found.empty())
     return error << "there is none";
@@ -113,25 +125,34 @@ public:
   StepMaker(ModuleOp module, func::FuncOp func, OptimizerChoice optimizer)
       : module(module), func(func), optimizer(std::move(optimizer)), builder(module.getContext()) {}
 
-  /// `output`: number of the loss. `chosen` are constants at the function's start.
-  LogicalResult run(unsigned output, ArrayRef<ConstantOp> chosen) {
+  /// `output`: number of the loss. `chosen` are constants at the function's start. Where nothing
+  /// else evaluates the function as it is does.
+  LogicalResult run(unsigned output, ArrayRef<ConstantOp> chosen, func::FuncOp evaluate) {
     if (failed(declareVariables(chosen)))
       return failure();
-    func::FuncOp step = func.clone();
-    module.insert(std::next(func->getIterator()), step);
+    func::FuncOp step = func;
+    if (!evaluate) {
+      step = func.clone();
+      module.insert(std::next(func->getIterator()), step);
+      func.setName(kEvaluate);
+    } else {
+      readVariables(evaluate);
+    }
     step.setName(kStep);
     differentiate(step, output);
     return success();
   }
 
-  /// The same variables for another function with these constants.
+  /// The same variables for another function with these constants, and those that the step updates
+  /// besides.
   void readVariables(func::FuncOp of) {
     SmallVector<ConstantOp> constants;
     of.walk([&](ConstantOp op) { constants.push_back(op); });
     for (ConstantOp constant : constants)
-      if (auto name = constant->getAttrOfType<StringAttr>(kNameAttr);
-          name && variables.contains(name))
-        readInstead(constant, name);
+      if (auto name = constant->getAttrOfType<StringAttr>(kNameAttr))
+        if (auto variable = module.lookupSymbol<VariableOp>(name);
+            variable && variable.getTensorType() == constant.getType())
+          readInstead(constant, name);
   }
 
 private:
@@ -281,40 +302,38 @@ struct MakeTrainingStep : gantry::impl::MakeTrainingStepPassBase<MakeTrainingSte
 
 private:
   LogicalResult make() {
-    FailureOr<func::FuncOp> func = findFunction(getOperation());
-    if (failed(func))
+    FailureOr<Functions> functions = findFunctions(getOperation());
+    if (failed(functions))
       return failure();
+    func::FuncOp func = functions->trained, evaluate = functions->evaluate;
     if (optimizer.empty())
-      return func->emitError() << "--train needs --optimizer, as in --optimizer=adamw,rate=1e-3";
+      return func.emitError() << "--train needs --optimizer, as in --optimizer=adamw,rate=1e-3";
     Expected<OptimizerChoice> chosen = readOptimizer(optimizer);
     if (!chosen)
-      return func->emitError() << chosen.status().message();
-    FailureOr<Weights> weights = hoistNamedConstants(*func);
+      return func.emitError() << chosen.status().message();
+    FailureOr<Weights> weights = hoistNamedConstants(func);
     if (failed(weights))
       return failure();
     func::FuncOp predict = {};
-    FailureOr<unsigned> output = findLoss(*func, predict);
+    FailureOr<unsigned> output = findLoss(func, evaluate, predict);
     if (failed(output))
       return failure();
-    Value value = func->front().getTerminator()->getOperand(*output);
-    auto trained = chooseTrained(*func, *weights, value, trainable);
+    Value value = func.front().getTerminator()->getOperand(*output);
+    auto trained = chooseTrained(func, *weights, value, trainable);
     if (failed(trained))
       return failure();
-    emitRemark(func->getLoc()) << describe(*weights, *trained);
-    if (predict)
-      predict.setName(kPredict);
-    func->setName(kEvaluate);
-    StepMaker maker(getOperation(), *func, chosen.take());
-    if (failed(maker.run(*output, *trained)))
+    emitRemark(func.getLoc()) << describe(*weights, *trained);
+    StepMaker maker(getOperation(), func, chosen.take());
+    if (failed(maker.run(*output, *trained, evaluate)))
       return failure();
     if (predict)
       maker.readVariables(predict);
     return success();
   }
 
-  /// The number of the output that is the loss. Of a named loss it is made; `predict` is then the
-  /// function as it was.
-  FailureOr<unsigned> findLoss(func::FuncOp func, func::FuncOp &predict) {
+  /// The number of the output that is the loss. Of a named loss it is made; `predict` is then what
+  /// evaluates as it was.
+  FailureOr<unsigned> findLoss(func::FuncOp func, func::FuncOp evaluate, func::FuncOp &predict) {
     std::vector<std::string> outputs = outputsOf(func);
     for (auto [i, name] : llvm::enumerate(outputs))
       if (name == loss)
@@ -325,9 +344,10 @@ private:
                               << didYouMean(loss, outputs) << "; its outputs are "
                               << listed(outputs) << ", and losses that compare it with labels are "
                               << llvm::join(namedLosses(), ", ");
-    predict = func.clone();
+    predict = (evaluate ? evaluate : func).clone();
     getOperation().insert(std::next(func->getIterator()), predict);
-    if (failed(addNamedLoss(func, loss)))
+    predict.setName(kPredict);
+    if (failed(addNamedLoss(func, loss)) || (evaluate && failed(addNamedLoss(evaluate, loss))))
       return failure();
     return func.getNumResults() - 1;
   }

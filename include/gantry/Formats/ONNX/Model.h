@@ -161,6 +161,13 @@ struct Function {
   Opsets opsets;
 };
 
+/// How a model is trained: graphs beside its own, and which initializers become what they give.
+struct TrainingInfo {
+  Graph initialization;
+  Graph algorithm;                                         ///< goes on from the model's graph
+  std::vector<StringPair> initialBindings, updateBindings; ///< initializer, output
+};
+
 struct Model {
   int64_t irVersion = 0;
   std::string_view producer, producerVersion;
@@ -169,6 +176,7 @@ struct Model {
   Graph graph;
   std::vector<Function> functions;
   std::vector<DeviceConfiguration> configurations;
+  std::vector<TrainingInfo> training;
 };
 
 /// Decodes `bytes`, into which the model's strings and weights are views. On failure `error` says
