@@ -95,7 +95,8 @@ typedef struct gantry_compile_request_t {
 
   /** The compile flags of the tool (include/gantry/Support/CompileFlags.def), each one string
    * "name=value" or "name", without leading dashes and in the order given: "dim=batch=8",
-   * "stop-after=simplify". */
+   * "stop-after=simplify". With "train=loss" and "optimizer=adamw,rate=1e-3" the plan trains: its
+   * functions are `step` and `evaluate`, its variables the weights (examples/train.c). */
   const char *const *flags;
   size_t num_flags;
 
@@ -176,7 +177,7 @@ GANTRY_API gantry_status_t gantry_plan_to_text(const void *plan, size_t size,
 /** Looks at a graph without compiling it: its ports, what is open, what of it is not supported.
  * GANTRY_UNSUPPORTED when something is not, with `*info` set all the same; other errors, without
  * it, are those of gantry_compile. Of the request only the graph, values and flags about them
- * count. */
+ * count; with "train=LOSS", or "train=*" for all outputs, what has no gradient is not supported. */
 GANTRY_API gantry_status_t gantry_check(const gantry_compile_request_t *request,
                                         gantry_graph_info_t **info);
 

@@ -1109,7 +1109,10 @@ class Fit(unittest.TestCase):
         x, y = problem(32)
         trainer = gt.Trainer(small(True))
         plan = trainer.plan(x, y)
-        self.assertIn("CPU:0", str(plan.explain()))
+        page = str(plan.explain())
+        self.assertIn("CPU:0", page)
+        for part in ("forward", "backward", "update"):  # with ops, launches, time and bytes
+            self.assertRegex(page, rf"\n  {part} +\d+ +\d+ .* % +[\d.]+ (bytes|KiB|MiB)\n")
         self.assertEqual(trainer.lower(x, y).text.count("gantry.optimizer_step"), 4)
         self.assertEqual(int(trainer.optimizer.step), 0)
 

@@ -181,6 +181,7 @@ class ExamplesTest(unittest.TestCase):
                         "cp model.gantry before.gantry; cp model.gantry old.gantry",
                         f"gantry compile model.onnx {two} -o after.gantry; cp after.gantry new.gantry",
                         "gantry compile mlp.onnx --train=loss --optimizer=adamw,rate=1e-3 -o step.gantry",
+                        "gantry run step.gantry --function=step --input batch.npz --save-state w.safetensors",
                         f"gantry devices {two} --json > machine.json",
                         f"gantry compile model.onnx {two} --write-placement-lock model.lock -o /dev/null",
                         f"gantry compile model.onnx {two} --stop-after=simplify -o before.mlir"):

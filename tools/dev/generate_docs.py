@@ -178,6 +178,8 @@ def optimizers_page(table):
         clean = lambda part: part.strip().strip('"').strip()
         page.append(f"## {name.strip()}\n\nNumbers: {clean(numbers)}. Slots: {clean(slots) or 'none'}.\n\n```text\n" +
                     "\n".join(line.strip() for line in clean(formula).split(";")) + f"\n```\n\nSource: {clean(source)}.\n")
+    for name, rule, numbers in re.findall(r'^GANTRY_OPTIMIZER_ALIAS\((\w+), (\w+), "([^"]*)"\)$', text, flags=re.MULTILINE):
+        page.append(f"## {name}\n\nFor `--optimizer`: `{rule}` with {numbers}.\n")
     return "\n".join(page)
 
 
