@@ -222,6 +222,17 @@ class Train(Tool):
         self.assertEqual(sorted(got), ["b2", "b2/sgd/b", "sgd/step", "w2", "w2/sgd/b"])
         np.testing.assert_allclose(got["w2"], weights()["w2"] - 0.5 * g["w2"], rtol=0, atol=1e-6)
 
+    def test_weights_that_are_turned_round_first(self):
+        """As exporters write x w^T: what is made of a weight is no constant of its own."""
+        w = np.random.default_rng(11).standard_normal((CLASSES, WIDTH)).astype(np.float32)
+        nodes = [helper.make_node("Transpose", ["w"], ["t"], perm=[1, 0]), helper.make_node("MatMul", ["x", "t"], ["y"]),
+                 helper.make_node("ReduceMean", ["y"], ["loss"], keepdims=0)]
+        save(self.folder / "line.onnx", nodes, {"x": X}, {"loss": LOSS}, {"w": w})
+        self.step(model="line.onnx", optimizer="sgd,rate=1")
+        np.savez(self.folder / "batch.npz", x=batch()["x"])
+        self.run_step("step", "--save-state", "w.safetensors")
+        np.testing.assert_allclose(read_safetensors(self.folder / "w.safetensors")["w"], w - batch()["x"].mean(0) / CLASSES, rtol=0, atol=1e-6)
+
     def test_a_graph_in_mlir(self):
         (self.folder / "line.mlir").write_text("""
 func.func @line(%x: tensor<4x2xf32> {gantry.name = "x"}) -> (tensor<f32> {gantry.name = "loss"}) {
