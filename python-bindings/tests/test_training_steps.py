@@ -50,4 +50,4 @@ class Steps(unittest.TestCase):
     def test_names(self):
         said = make("nowhere", "mlp", "vgg")
         self.assertEqual(said.returncode, 2)
-        self.assertIn("there is no step 'vgg'; there are ffn12, mlp, reuters, resnet18, resnet50, bert_base, gpt2_small", said.stdout)
+        self.assertIn("there is no step 'vgg'; there are ffn12, mlp, reuters, lstm, resnet18, resnet50, bert_base, gpt2_small", said.stdout)
