@@ -128,6 +128,29 @@ class ControlFlow(unittest.TestCase):
             for own, tensor in zip(gt.hvp(f, (x, w), direction), again):
                 close(own.numpy(), tensor.numpy())
 
+    def test_sums_of_weights_are_one_product(self):
+        """Bit for bit that of all rows, those of the last round first; rows of rounds that there were not change nothing."""
+        t, n, k, m = 5, 2, 12, 8
+        x, d = (rand(t, n, width).astype(np.float32) for width in (k, m))
+        rows = lambda a: np.concatenate(a[::-1])
+        expected = gt.matmul(gt.array(rows(x)), gt.array(rows(d)), transpose_a=True).numpy()
+
+        def scanned(w, x, d):
+            return gt.scan(lambda total, row: (total + gt.sum(gt.matmul(row[0], w) * row[1]), None), gt.array(np.float32(0)), (x, d))[0]
+
+        def bounded(w, x, d, count):
+            body = lambda s: (s[0] + 1, s[1] + gt.sum(gt.matmul(gt.ops.gather(x, s[0], 0), w) * gt.ops.gather(d, s[0], 0)))
+            return gt.while_loop(lambda s: s[0] < count, body, (gt.array(0), gt.array(np.float32(0))), at_most=9)[1]
+        w = rand(k, m).astype(np.float32)
+        np.testing.assert_array_equal(gt.grad(scanned)(w, x, d).numpy(), expected)
+        np.testing.assert_array_equal(gt.grad(bounded)(w, x, d, np.int32(t)).numpy(), expected)
+        added = sum((row.T.astype(np.float64) @ other for row, other in zip(x, d)))
+        close(expected, added, 1e-6)
+        plan = gt.grad(scanned).lower(w, x, d).plan().description["functions"][0]
+        outside, inside = ([name for i, block in enumerate(plan["blocks"]) if (i == 0) == first for command in block["commands"]
+                            for name in command.get("log_names", ())] for first in (True, False))
+        self.assertEqual((outside.count("MatMul"), inside.count("MatMul")), (1, 0))
+
     def test_scans_backwards(self):
         x = rand(4, 3)
         f = lambda x: gt.scan(lambda carry, row: (carry * 0.5 + row, carry + row), gt.array(np.zeros(3)), x, reverse=True)
