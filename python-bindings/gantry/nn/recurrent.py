@@ -46,7 +46,7 @@ class _Recurrent(Module):
     def forward(self, x, state=None, mask=None):
         if x.shape[-1] != self.weight.shape[0]:
             raise InvalidArgumentError(f"{self._own_name()} was made for steps of {self.weight.shape[0]}, got {list(x.shape)}")
-        (n, t, _), recurrent = x.shape, self.recurrent.read()
+        (n, t, _), weights = x.shape, self._of_steps()
         # One mask for all steps, drawn in front of them, as Keras does.
         seen, kept = self._keeps((n, 1, x.shape[2]), self._dropout, "inputs"), self._keeps((n, self.units), self._recurrent_dropout, "state")
         x = ops.transpose(x if seen is None else ops.mul(x, seen), (1, 0, 2))
@@ -54,7 +54,7 @@ class _Recurrent(Module):
         shown = None if mask is None else self._shown(gm.tensor(mask), (n, t))
 
         def step(carry, given):
-            made = self._step(given[0], carry if kept is None else (ops.mul(carry[0], kept), *carry[1:]), recurrent)
+            made = self._step(given[0], carry if kept is None else (ops.mul(carry[0], kept), *carry[1:]), *weights)
             if shown is not None:
                 made = tuple(gm.where(given[1], new, old) for new, old in zip(made, carry))
             return made, made[0] if self._sequences else None
@@ -66,6 +66,10 @@ class _Recurrent(Module):
 
     def _project(self, x):
         return x if self.bias is None else x + self.bias
+
+    def _of_steps(self):
+        """What all steps read, made in front of them."""
+        return (self.recurrent.read(),)
 
     def _begin(self, state, n, like):
         if state is None:
@@ -166,19 +170,23 @@ class GRU(_Recurrent):
             return super()._project(x)
         return x + ops.slice(self.bias.read(), (0, 0), (1, 3 * self.units), (1, 1))
 
-    def _step(self, x, carry, recurrent):
-        h = carry[0]
+    def _of_steps(self):
+        recurrent, units = self.recurrent.read(), self.units
+        if not self._reset_after:
+            return ops.split(recurrent, 1, (2 * units, units))
+        return recurrent, None if self.bias is None else ops.slice(self.bias.read(), (1, 0), (1, 3 * units), (1, 1))
+
+    def _step(self, x, carry, weight, other):
+        h, (xz, xr, xg) = carry[0], _cut(x, 3)
         if self._reset_after:
-            inner = ops.matmul(h, recurrent)
-            if self.bias is not None:
-                inner = inner + ops.slice(self.bias.read(), (1, 0), (1, 3 * self.units), (1, 1))
-            (xz, xr, xg), (hz, hr, hg) = _cut(x, 3), _cut(inner, 3)
+            inner = ops.matmul(h, weight)
+            hz, hr, hg = _cut(inner if other is None else inner + other, 3)
             z, r = self._gate(xz + hz), self._gate(xr + hr)
             g = self._call(xg + r * hg)
         else:
-            (xz, xr, xg), (wz, wr, wg) = _cut(x, 3), _cut(recurrent, 3)
-            z, r = self._gate(xz + ops.matmul(h, wz)), self._gate(xr + ops.matmul(h, wr))
-            g = self._call(xg + ops.matmul(r * h, wg))
+            hz, hr = _cut(ops.matmul(h, weight), 2)
+            z, r = self._gate(xz + hz), self._gate(xr + hr)
+            g = self._call(xg + ops.matmul(r * h, other))
         return (z * h + (1 - z) * g,)
 
 
