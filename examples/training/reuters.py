@@ -6,7 +6,8 @@ Usage: reuters.py [--data debian|FILE.npz] [--epochs N] [--batch N] [--optimizer
 --data debian  descriptions of Debian's packages, by section (debian_data.py); FILE.npz as that script writes it
 --softmax      the last layer is a softmax, and the loss takes it for logits all the same: two softmaxes, which is what
                the program that this follows does. A remark says what that loss cannot fall below
---strategy     one: on one device; mirrored:N on N GPUs; weights:2,1,... on as many, which get so many parts of the rows;
+--strategy     one: on one device; split: the first layers on GPU:0, the others on GPU:1; mirrored:N on N GPUs;
+               weights:2,1,... on as many, which get so many parts of the rows;
                towers:D on all GPUs, with the variables on the device D. GANTRY_DEVICES=GPU:0,GPU:1,GPU:2 GANTRY_SIMULATE=1 has three
 --parts        a batch is cut into so many parts, which are dealt to the devices: what is learned is then the same, byte for byte,
                on all numbers of devices
@@ -41,6 +42,8 @@ def network(softmax, dropout=0.0, batch_norm=False):
 
 def strategy(text, parts):
     kind, _, rest = text.partition(":")
+    if text == "split":
+        return None
     if text == "one":
         return gt.Mirrored(["CPU:0"], parts=parts) if parts else None
     if kind == "mirrored" and rest.isdigit():
@@ -92,7 +95,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--optimizer", default="nadam")
-    parser.add_argument("--strategy", default="one", help="one, mirrored:N, weights:2,1,... or towers:CPU:0")
+    parser.add_argument("--strategy", default="one", help="one, split, mirrored:N, weights:2,1,... or towers:CPU:0")
     parser.add_argument("--softmax", action="store_true")
     parser.add_argument("--rows", type=int, help="train on so many rows alone")
     parser.add_argument("--dropout", type=float, default=0.0)
@@ -123,7 +126,10 @@ def main():
     except gt.GantryError as error:  # a ValueError as well
         parser.error(f"--strategy {arguments.strategy}: {error}")
     except ValueError:
-        parser.error(f"--strategy {arguments.strategy} is none of one, mirrored:N, weights:2,1,... and towers:DEVICE")
+        parser.error(f"--strategy {arguments.strategy} is none of one, split, mirrored:N, weights:2,1,... and towers:DEVICE")
+    if arguments.strategy == "split":
+        for i, layer in enumerate(net):
+            layer.to("GPU:0" if i < 3 else "GPU:1")
     optimizer = gt.optim.named(arguments.optimizer, clip_global_norm=arguments.clip_norm)
     trainer = gt.Trainer(net, loss=scce, optimizer=optimizer, metrics=["accuracy", "top_5"], strategy=wanted,
                          accumulate=arguments.accumulate)

@@ -384,8 +384,8 @@ class Trainer:
         if known.limit is not None:
             rooms.append(known.limit - known.used)
         for made in (*self._step_function._made.values(), *self._loop_function._made.values()):
-            host = made.plan.memory["CPU:0"]
-            if host.limit:
+            host = made.plan.memory.get("CPU:0")
+            if host is not None and host.limit:
                 rooms.append(host.limit - host.constants - host.variables - host.transient)
         return min(rooms)
 
