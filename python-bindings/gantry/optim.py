@@ -84,7 +84,7 @@ def one_cycle(peak, steps, start=0.04, end=4e-6, warm=0.3):
 
 # ---- clipping ----
 
-_BLOCK = 4096  # as the norms of optimizer_step have it: lib/Transforms/Resolve/ExpandOptimizers.cpp
+_BLOCK = 4096  # as the norms of gantry.optimizer_step have it
 
 
 def global_norm(gradients):
