@@ -221,10 +221,10 @@ from gantry import losses, nn, optim
 def digest(devices, rows, options=None, kind="Mirrored", **changes):
     gt.random.seed(0)
     random = np.random.default_rng(3)
-    x, y = random.standard_normal((rows, 6, 8)).astype(np.float32), random.integers(0, 3, rows)
-    strategy = getattr(gt, kind)(devices, **{"parts": 8, **(options or {})})
-    net = nn.Sequential(nn.Conv1D(16, 3, "relu", name="conv"), nn.BatchNorm(name="norm"), nn.Dropout(0.5, name="drop"), nn.Flatten(),
-                        nn.Dense(600, "tanh", name="wide"), nn.Dense(3, name="last"))
+    x, y = random.standard_normal((rows, 8, 8)).astype(np.float32), random.integers(0, 3, rows)
+    strategy = getattr(gt, kind)(devices, **{"parts": 4, **(options or {})})
+    net = nn.Sequential(nn.Flatten(), nn.Dense(90, "relu", name="wide"), nn.BatchNorm(name="norm"), nn.Dropout(0.5, name="drop"),
+                        nn.Dense(3, name="last"))
     optimizer = optim.Nadam(0.01, name="nadam", clip_global_norm=changes.pop("clip", None))
     trainer = gt.Trainer(net, loss=lambda y, o: losses.scce(y, o, from_logits=True), optimizer=optimizer, metrics=["accuracy"],
                          strategy=strategy, seed=4, **changes)
@@ -234,7 +234,7 @@ def digest(devices, rows, options=None, kind="Mirrored", **changes):
         made.update(name.encode() + values.tobytes())
     return made.hexdigest()
 
-names = [f"GPU:{i}" for i in range(8)]
+names = [f"GPU:{i}" for i in range(5)]
 """
 
 
@@ -242,9 +242,9 @@ names = [f"GPU:{i}" for i in range(8)]
 class Parts(unittest.TestCase):
     """With the same parts the bytes of all that is learned, counted and kept are the same on all devices."""
 
-    EIGHT = ",".join(f"GPU:{i}" for i in range(8))
+    FIVE = ",".join(f"GPU:{i}" for i in range(5))
 
-    def one_hash(self, program, devices=EIGHT, **environment):
+    def one_hash(self, program, devices=FIVE, **environment):
         said = run(PARTS + program, devices=devices, timeout=600, **environment)
         found = [line for line in said.splitlines() if len(line) == 64]
         self.assertTrue(found, said)
@@ -253,31 +253,30 @@ class Parts(unittest.TestCase):
 
     def test_numbers_of_devices(self):
         first = self.one_hash("""
-for devices in (names[:1], names[:2], names[:3], names[:4], names, ["CPU:0"], ["GPU:5", "CPU:0"]):
+for devices in (names[:1], names[:3], names, ["GPU:4", "CPU:0"]):
     print(digest(devices, 86))
 print(digest(names[:2], 86, {"weights": [1, 3]}))
 """)
         # On the host alone, with so many threads, and in drawn orders of commands.
-        for threads in (1, 2, 8):
+        for threads in (1, 8):
             self.assertEqual(self.one_hash(f'gt.config(threads={threads})\nprint(digest(["CPU:0"], 86))', ""), first)
-        for seed in (1, 2):
-            self.assertEqual(self.one_hash(f'gt.config(sim_order="random:{seed}")\nprint(digest(names[:3], 86))'), first)
+        self.assertEqual(self.one_hash('gt.config(sim_order="random:1")\nprint(digest(names[:3], 86))'), first)
 
     def test_last_batches(self):
         for rows in (73, 69):
-            self.one_hash(f"for n in (1, 3, 8):\n    print(digest(names[:n], {rows}))")
+            self.one_hash(f"for n in (1, 3):\n    print(digest(names[:n], {rows}))")
 
     def test_clipping(self):
-        clipped = self.one_hash("for n in (1, 3, 4):\n    print(digest(names[:n], 73, clip=0.5))")
+        clipped = self.one_hash("for n in (1, 3):\n    print(digest(names[:n], 73, clip=0.5))")
         self.assertNotEqual(clipped, self.one_hash("print(digest(names[:1], 73))"))
 
     def test_micro_batches(self):
         """22 rows are 3 and a last part of one row, which is one micro-batch."""
-        self.one_hash("for n in (1, 3, 8):\n    print(digest(names[:n], 86, accumulate=2))")
+        self.one_hash("for n in (1, 3):\n    print(digest(names[:n], 86, accumulate=2))")
 
     def test_towers(self):
         self.one_hash("""
-for n in (1, 3, 8):
+for n in (1, 3):
     print(digest(names[:n], 73, {"variables": "CPU:0"}, kind="Towers"))
 """)
 
