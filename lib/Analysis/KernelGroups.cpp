@@ -4,7 +4,7 @@
 // and it may; else it starts a group of its own, whose only results are its own. So
 // groups have one root, never form cycles, and nothing is computed twice. Which of two ops that
 // exclude each other joins is a matter of operands, never of the order in which the graph lists its
-// ops.
+// ops. But what ends a large value, and is small, stays apart where its users come much later.
 //
 // Then groups that go through the same elements become one, with several roots: what both read is
 // read once, and what one makes for the other goes through registers. An optimizer's step of a
@@ -78,6 +78,40 @@ static std::vector<Operation *> usersFirst(Block &block) {
   return order;
 }
 
+/// Large values, and what is small beside them.
+static constexpr uint64_t kLargeBytes = 1 << 18, kSmallPart = 4;
+
+static uint64_t sizeOf(Value value) { return getByteSize(typeOf(value)); }
+
+static bool isElementwise(Operation &op) {
+  return cast<KernelOpInterface>(op).getFusionKind() == FusionKind::Elementwise;
+}
+
+/// Whether a large value ends at the op, of which a small one is kept, as the truth values of a
+/// relu are: in the kernel of its users it would be held as long as these wait for others.
+static bool endsLargeValue(Operation *op, const Group &group) {
+  if (op->getNumResults() != 1 || !isElementwise(*op))
+    return false;
+  const uint64_t kept = kSmallPart * sizeOf(op->getResult(0));
+  auto isBehind = [&](Operation *user) {
+    Operation *own = op->getBlock()->findAncestorOpInBlock(*user);
+    return own != op && op->isBeforeInBlock(own);
+  };
+  const bool ends = llvm::any_of(op->getOperands(), [&](Value operand) {
+    Operation *maker = operand.getDefiningOp();
+    return maker && maker->getBlock() == op->getBlock() && isComputed(*maker) &&
+           sizeOf(operand) >= std::max(kLargeBytes, kept) &&
+           llvm::none_of(operand.getUsers(), isBehind);
+  });
+  if (!ends)
+    return false;
+  for (Operation *other = op->getNextNode(); other && other != group.front();
+       other = other->getNextNode())
+    if (isComputed(*other) && !isElementwise(*other) && !llvm::is_contained(group, other))
+      return true;
+  return false;
+}
+
 static std::vector<KernelGroup> groupByRoots(Block &block, MayJoin mayJoin) {
   std::vector<std::unique_ptr<Group>> groups;
   DenseMap<Operation *, Group *> groupOf;
@@ -85,7 +119,7 @@ static std::vector<KernelGroup> groupByRoots(Block &block, MayJoin mayJoin) {
     if (!isComputed(*op))
       continue;
     Group *group = commonGroupOfUsers(*op, groupOf);
-    if (!group || !mayJoin(op, *group)) {
+    if (!group || !mayJoin(op, *group) || endsLargeValue(op, *group)) {
       groups.push_back(std::make_unique<Group>());
       group = groups.back().get();
     }
