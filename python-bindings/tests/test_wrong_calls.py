@@ -94,8 +94,8 @@ CALLS = (
     (lambda x, m: gt.ops.top_k(x, 1, 9), ValueError, "LINE 'gantry.top_k' op k is 9, axis 1 has 3 elements"),
     (lambda x, m: gt.ops.gather(x, x, 0), ValueError,
      "LINE operand 'indices' of gantry.gather is 'tensor<2x3xf32>'; its elements may be i32, i64"),
-    (lambda x, m: tf.keras.layers.Dense(1), AttributeError, "gantry.compat.tf has no 'keras': layers, losses and metrics are "
-     "gantry.nn, gantry.losses and gantry.metrics"),
+    (lambda x, m: tf.keras.layers.ConvLSTM2D(1), AttributeError, "gantry.compat.tf.keras.layers has no 'ConvLSTM2D': layers, losses and "
+     "metrics are gantry.nn, gantry.losses and gantry.metrics"),
     (lambda x, m: tf.einsum("ij->ji", x), AttributeError, "gantry.compat.tf has no 'einsum': gantry.ops has every op"),
 )
 
