@@ -534,6 +534,8 @@ DenseSet<Operation *> place::findHostArithmetic(ModuleOp module) {
     else if (auto kernel = dyn_cast<KernelOpInterface>(op))
       for (unsigned i : kernel.getHostOperands())
         want(op->getOperand(i));
+    else if (auto check = dyn_cast<AssertIndicesOp>(op); check && check.getSays())
+      want(check.getFirst()); // of what steered a loop
   });
   while (!wanted.empty()) {
     Value value = wanted.pop_back_val();

@@ -48,4 +48,20 @@ func.func @int32_is_ordinary(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %0 : tensor<4xi32>
 }
 
+// What says whether a loop would go on is on the host as its condition is; a check of indices is with them.
+// CHECK-LABEL: @checks_of_loops(
+// CHECK: gantry.select {{.*}}device:CPU:0">{{.*}}<"inferred", "its value steers control flow on the host">
+// CHECK: gantry.first_bad_index {{.*}}device:CPU:0">
+// CHECK: gantry.first_bad_index {{.*}}device:GPU:0">
+func.func @checks_of_loops(%c: tensor<i1>, %i: tensor<i64>) {
+  %zero = gantry.constant dense<0> : tensor<i64>
+  %eight = gantry.constant dense<8> : tensor<i64>
+  %0 = gantry.select %c, %eight, %zero : (tensor<i1>, tensor<i64>, tensor<i64>) -> tensor<i64>
+  %1 = gantry.first_bad_index %0 {sizes = array<i64: 8>} : (tensor<i64>) -> tensor<2xi64>
+  gantry.assert_indices %1 of "rounds" shape [] sizes [8] in "loop" is "While" says "goes on" : tensor<2xi64>
+  %2 = gantry.first_bad_index %i {sizes = array<i64: 8>} : (tensor<i64>) -> tensor<2xi64>
+  gantry.assert_indices %2 of "i" shape [] sizes [8] in "pick" is "Gather" : tensor<2xi64>
+  return
+}
+
 }
