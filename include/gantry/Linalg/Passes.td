@@ -34,7 +34,8 @@ def MergeGenericsPass : Pass<"gantry-merge-generics", "::mlir::func::FuncOp"> {
   let description = [{
     Of a kernel with several results: where all its `linalg.generic` ops go through the same elements and
     each writes one for each, one op makes all results. What one made for another is a scalar in its body.
-    Other kernels are left alone.
+    Sums over the rows of the same elements become one op, too, with what is computed in front of them alone.
+    Where other results are left, the last op passes them on, so that it makes all. Other kernels are left alone.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }

@@ -306,8 +306,10 @@ struct Emitter {
     }
     int64_t size = sizes[vectorDim], at = 0;
     for (int64_t registers : {4, 2, 1}) {
-      // Wide pieces pay when there is nothing to block, narrow ones leave registers for rows.
-      if (registers == 4 && blockDim && sizes[*blockDim] >= 4)
+      // Wide pieces pay when there is nothing to block, narrow ones leave registers for rows, and
+      // for several sums, which are as many chains of additions themselves.
+      if ((registers == 4 && blockDim && sizes[*blockDim] >= 4) ||
+          (registers > 1 && registers * numResults() > 4))
         continue;
       int64_t width = registers * lanes, count = (size - at) / width;
       if (count)
