@@ -296,7 +296,7 @@ private:
       if (llvm::any_of(op->getUsers(), isBefore))
         return true;
       for (Value operand : op->getOperands())
-        if (Operation *next = nextOf.lookup(operand);
+        if (Operation *next = nextOf.lookup(skipViews(operand));
             next && isBefore(next) && isBehind(next, group.place))
           return true;
     }
@@ -316,8 +316,14 @@ private:
     };
     return llvm::any_of(group.ops, [&](Operation *op) {
       Value old = oldOf.lookup(op);
-      return llvm::any_of(op->getOperands(), isMadeBehind) ||
-             (old && llvm::any_of(old.getUsers(), isReadBehind));
+      return llvm::any_of(op->getOperands(), isMadeBehind) || (old && anyReader(old, isReadBehind));
+    });
+  }
+
+  /// Whether that is so of an op that reads the value, as it is or in a view.
+  static bool anyReader(Value value, function_ref<bool(Operation *)> is) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return isView(user) ? anyReader(user->getResult(0), is) : is(user);
     });
   }
 

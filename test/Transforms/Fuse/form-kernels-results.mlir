@@ -204,3 +204,21 @@ func.func @many(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>, %d: ten
   %1 = gantry.add_n %h, %i, %j, %k, %l, %m, %n, %o, %0 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The old value is read behind in a view: the update does not join what runs in front of that reader.
+// CHECK-LABEL: func.func @late_in_a_view(
+// CHECK-NEXT: %[[V:.*]] = gantry.reshape %arg0
+// CHECK-NEXT: %[[S:.*]] = gantry.launch @kernels_cpu::@add_0(%arg1, %arg2)
+// CHECK: gantry.launch @kernels_cpu::@matmul_0(%{{.*}}, %[[V]])
+// CHECK-NEXT: gantry.launch @kernels_cpu::@sub_update_0(%arg0, %[[S]])
+func.func @late_in_a_view(%w: tensor<16xf32> {gantry.variable = @w}, %g: tensor<16xf32>, %h: tensor<16xf32>) -> (tensor<16xf32> {gantry.variable = @w}, tensor<4x4xf32>) {
+  %v = gantry.reshape %w : (tensor<16xf32>) -> tensor<4x4xf32>
+  %s = gantry.add %g, %h : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %t = gantry.reshape %s : (tensor<16xf32>) -> tensor<4x4xf32>
+  %p = gantry.matmul %t, %v : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d = gantry.sub %w, %s : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %u = gantry.update %d : (tensor<16xf32>) -> tensor<16xf32>
+  return %u, %p : tensor<16xf32>, tensor<4x4xf32>
+}
