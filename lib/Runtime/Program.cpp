@@ -26,6 +26,7 @@ public:
   Status run() {
     program.inputs.resize(function.inputs.size());
     program.outputs.resize(function.outputs.size());
+    program.isInline = isInline();
     GANTRY_RETURN_IF_ERROR(flatten(0));
     for (size_t i = 0; i < program.allSteps.size(); ++i)
       program.allSteps[i].buffers = program.slots.data() + firstSlot[i];
@@ -39,6 +40,20 @@ private:
   const State *state;
   Program &program;
   std::vector<size_t> firstSlot; ///< by step
+
+  /// Whether all work is over when the call for it returns: the devices run inline, and on none of
+  /// them a queue of the plan's leaves its work to somebody else.
+  bool isInline() {
+    for (const Device *device : plan.devices())
+      if (device && !device->runsInline())
+        return false;
+    for (const fb::Block *block : each(function.source->blocks()))
+      for (const fb::Command *command : each(block->commands()))
+        if (Device *device = plan.device(command->device());
+            device && !queueOf(device, *command)->isOverOnReturn())
+          return false;
+    return true;
+  }
 
   /// Recursive over branches and loops; the validator bounds the depth and makes blocks a tree.
   Status flatten(uint32_t blockIndex) {
@@ -270,8 +285,6 @@ Expected<std::unique_ptr<Program>> Program::build(const LoadedPlan &plan,
                                                   const State *state) {
   std::unique_ptr<Program> program(new Program(plan));
   program->source = function.source;
-  for (const Device *device : plan.devices())
-    program->isInline &= !device || device->runsInline();
   GANTRY_RETURN_IF_ERROR(Flattener(plan, function, transient, state, *program).run());
   return program;
 }

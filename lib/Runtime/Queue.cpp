@@ -1,5 +1,7 @@
 #include "gantry/Runtime/Queue.h"
 
+#include "gantry/Runtime/Device.h"
+
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -29,6 +31,8 @@ private:
 };
 
 } // namespace
+
+bool Queue::isOverOnReturn() const { return owner.runsInline(); }
 
 Outcome Queue::finish() {
   Waiter waiter;

@@ -27,10 +27,10 @@ public:
   QueuedExecutor(const Program &program, ThreadPool &pool)
       : program(program), pool(pool), semaphores(program.function().num_semaphores()) {
     for (Queue *queue : program.queues())
-      if (!queue->device().runsInline())
+      if (!queue->isOverOnReturn())
         queues.push_back({queue, queue->device().createEvent()});
     for (const Step &step : program.steps())
-      if (step.kind == Step::Kind::signal && !step.queue->device().runsInline())
+      if (step.kind == Step::Kind::signal && !step.queue->isOverOnReturn())
         semaphores[step.target] = step.queue->device().createEvent();
   }
 
@@ -143,7 +143,7 @@ private:
     GANTRY_RETURN_IF_ERROR(program.perform(step));
     // A command of the host is over before the host goes on, whoever moves its bytes.
     const Device *wanted = program.plan().device(program.commandOf(step).device());
-    const bool waits = wanted->runsInline() && !step.queue->device().runsInline();
+    const bool waits = wanted->runsInline() && wanted != &step.queue->device();
     return waits ? step.queue->finish().status : Status();
   }
 
@@ -152,12 +152,12 @@ private:
     return event ? step.queue->record(*event) : Status();
   }
 
-  /// What a device that runs inline has signalled is over already.
+  /// What a queue has signalled whose work is over on return is over already.
   Status wait(const Step &step) {
     Event *event = semaphores[step.target].get();
     if (!event)
       return {};
-    return step.queue->device().runsInline() ? event->wait() : step.queue->wait(*event);
+    return step.queue->isOverOnReturn() ? event->wait() : step.queue->wait(*event);
   }
 
   Status joinQueues() {

@@ -45,6 +45,8 @@ struct Deferral {
   Gate gate;
   std::atomic<int> launchesToFail{0}; ///< the next so many launches fail, when they are run
   std::atomic<int> codeLoads{0};
+  bool runsInline =
+      false; ///< memory and kernels are the host's; the queues work later all the same
 };
 
 /// Reached when the queue has come to where it was recorded last.
@@ -92,6 +94,8 @@ public:
     }
     worker.join();
   }
+
+  bool isOverOnReturn() const override { return false; }
 
   Status launch(const Launch &launch) override {
     return later([this, launch]() -> Status {
@@ -188,7 +192,7 @@ public:
       : Device(name, driver, 0), owned(std::move(host)),
         host(static_cast<ImmediateDevice &>(*owned)), deferral(deferral) {}
 
-  bool runsInline() const override { return false; }
+  bool runsInline() const override { return deferral.runsInline; }
   Expected<MemoryInfo> memoryInfo() override { return host.memoryInfo(); }
   Unmet unmet(const VariantNeeds &needs) const override { return host.unmet(needs); }
   Expected<std::unique_ptr<CodeObject>> loadCode(std::span<const uint8_t> code) override {

@@ -70,6 +70,46 @@ struct PendingRuns : ::testing::Test {
   void TearDown() override { deferral.gate.open(); }
 };
 
+/// The device runs inline, and yet who moves its bytes does so later: the queue says so.
+TEST(PendingQueues, ofADeviceThatRunsInlineAreWaitedFor) {
+  Deferral deferral;
+  deferral.runsInline = true;
+  std::shared_ptr<Runtime> runtime = createRuntime({.threads = 1});
+  ASSERT_OK(runtime->addDriver(std::make_unique<DeferredDriver>("sim", deferral)));
+  PlanBuilder b;
+  const uint32_t device = b.addDevice(gpu + "0", "sim");
+  const uint32_t here = b.addArena(fb::ArenaKind::transient, bytes, device);
+  b.addFunction("main");
+  b.addInput("x", {int64_t(n)});
+  b.addOutput("y", {int64_t(n)});
+  b.function().inputs[0]->device = b.function().outputs[0]->device = device;
+  b.function().num_semaphores = 1;
+  b.function().num_queues = 2;
+  auto on = [&](fb::CommandT &command, uint32_t queue) {
+    command.device = device;
+    command.queue = queue;
+  };
+  on(b.copy(input(0, bytes), memory(here, 0, bytes)), 1);
+  on(b.addCommand(fb::Opcode::signal), 1);
+  on(b.addCommand(fb::Opcode::wait), 0);
+  on(b.copy(memory(here, 0, bytes), output(0, bytes)), 0);
+  auto plan = b.load(runtime);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto session = Session::create(*plan).take();
+  auto bindings = Bindings::create(*plan, 0u).take();
+  alignas(64) float x[n], y[n] = {};
+  std::fill_n(x, n, 3.0f);
+  ASSERT_OK(bindings->bindInput(0, Tensor::borrow({ElementType::f32, {n}}, x)));
+  ASSERT_OK(bindings->bindOutput(0, Tensor::borrow({ElementType::f32, {n}}, y)));
+  deferral.gate.close();
+  Fence fence = session->submit(*bindings).take();
+  EXPECT_FALSE(fence.done());
+  deferral.gate.open();
+  EXPECT_OK(fence.wait());
+  for (float value : y)
+    EXPECT_EQ(value, 3.0f);
+}
+
 TEST_F(PendingRuns, aCancelledRunPutsNothingMoreOnTheQueues) {
   Cancel cancel;
   bindings->setCancel(&cancel);

@@ -64,6 +64,10 @@ public:
 
   Device &device() const { return owner; }
 
+  /// Whether the work of a call is over when it returns: then nobody records events on the queue
+  /// or waits for it. So it is on a device that runs inline, unless somebody else moves the bytes.
+  virtual bool isOverOnReturn() const;
+
   /// What is enqueued from now on goes by this number in its Outcome.
   void mark(uint32_t number) { current = number; }
 
