@@ -151,6 +151,13 @@ GANTRY_API gantry_status_t gantry_topology_place(const gantry_topology_t *topolo
 GANTRY_API gantry_status_t gantry_topology_find(const gantry_topology_t *topology, const char *name,
                                                 size_t *index);
 
+/** Devices that one entry of a list means: "GPU:0", "/job:worker/task:{0..3}/GPU:0" with a range, or
+ * with a "*" all that match, "GPU:*". Writes their numbers, as gantry_topology_logical takes them,
+ * up to `capacity` of them, and to `count` how many there are. Errors: INVALID_ARGUMENT for a text
+ * that names no devices; NOT_FOUND for a device that is not there. */
+GANTRY_API gantry_status_t gantry_topology_list(const gantry_topology_t *topology, const char *text,
+                                                size_t *indices, size_t capacity, size_t *count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -77,10 +77,10 @@ DenseMap<QueueName, uint32_t> gantry::schedule::numberQueues(ArrayRef<Operation 
 /// of a physical device share it.
 static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devices) {
   Topology topology;
-  std::map<std::tuple<DeviceName, DeviceType, int64_t>, uint32_t> physical;
+  std::map<std::tuple<TaskName, DeviceType, int64_t>, uint32_t> physical;
   for (auto op : module.getOps<plan::ir::DeviceOp>()) {
     const DeviceName &full = op.getDevice().getName();
-    auto [known, isNew] = physical.try_emplace({full.taskName(), *full.type, op.getPhysical()},
+    auto [known, isNew] = physical.try_emplace({taskOf(full), *full.type, op.getPhysical()},
                                                topology.physical.size());
     if (isNew) {
       PhysicalDevice device;
@@ -101,6 +101,10 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
           {topology.logical[from->second].physical, topology.logical[to->second].physical,
            op.getBandwidth().convertToDouble(), op.getLatency().convertToDouble()});
   }
+  Topology whole = getTopology(module);
+  topology.tasks = std::move(whole.tasks);
+  topology.hosts = std::move(whole.hosts);
+  topology.network = std::move(whole.network);
   return topology;
 }
 

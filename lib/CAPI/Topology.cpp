@@ -272,3 +272,20 @@ gantry_status_t gantry_topology_find(const gantry_topology_t *topology, const ch
   *index = static_cast<size_t>(found - logical.begin());
   return GANTRY_OK;
 }
+
+gantry_status_t gantry_topology_list(const gantry_topology_t *topology, const char *text,
+                                     size_t *indices, size_t capacity, size_t *count) {
+  GANTRY_NEED(topology && text && count && (indices || capacity == 0));
+  Expected<std::vector<DeviceName>> names = topology->object.devicesNamed(text);
+  if (!names)
+    return finish(names.status());
+  for (size_t i = 0; i < names->size(); ++i) {
+    const std::optional<uint32_t> found = topology->object.place((*names)[i], /*isSoft=*/false);
+    if (!found)
+      return finish(unknownDevice((*names)[i], topology->object));
+    if (i < capacity)
+      indices[i] = *found;
+  }
+  *count = names->size();
+  return GANTRY_OK;
+}

@@ -7,6 +7,7 @@
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <tuple>
 
@@ -172,14 +173,46 @@ Topology Topology::simulated() const {
   return result;
 }
 
+/// The list of --devices with each device once for every task of --tasks=worker=4,ps=1.
+static Expected<std::string> devicesOfTasks(const TopologyFlags &flags) {
+  if (flags.tasks.empty())
+    return flags.devices;
+  const std::string given = "--tasks=" + flags.tasks;
+  const std::string devices = flags.devices.empty() ? "CPU:0" : flags.devices;
+  if (devices.find('/') != devices.npos)
+    return Status::invalidArgument(given + " gives each task the devices of --devices=" + devices +
+                                   ", which are then written without tasks, like CPU:0,GPU:0");
+  std::string all;
+  for (std::string_view part : splitList(flags.tasks)) {
+    const size_t equals = part.find('=');
+    uint32_t count = 0;
+    const std::string_view number = equals == part.npos ? "" : part.substr(equals + 1);
+    auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
+    if (error != std::errc() || end != number.data() + number.size() || count == 0 ||
+        count > maxDevices)
+      return Status::invalidArgument(given + ": '" + std::string(part) +
+                                     "' is not a job and how many tasks it has, like worker=4");
+    for (std::string_view device : splitList(devices))
+      all += (all.empty() ? "" : ",") + ("/job:" + std::string(part.substr(0, equals))) +
+             "/task:{0.." + std::to_string(count - 1) + "}/" + std::string(device);
+  }
+  return all;
+}
+
 Expected<TopologyRequest> TopologyRequest::parse(const TopologyFlags &flags) {
   TopologyRequest request;
   request.simulate = flags.simulate;
   if (!flags.devices.empty() && !flags.file.empty())
     return Status::invalidArgument("--devices=" + flags.devices + " and --topology=" + flags.file +
                                    " both say what the devices are; give one of them");
-  if (!flags.devices.empty()) {
-    Expected<Topology> listed = Topology::fromFlag(flags.devices);
+  if (!flags.tasks.empty() && !flags.file.empty())
+    return Status::invalidArgument("--tasks=" + flags.tasks + " and --topology=" + flags.file +
+                                   " contradict each other; give one of them");
+  if (!flags.devices.empty() || !flags.tasks.empty()) {
+    Expected<std::string> devices = devicesOfTasks(flags);
+    if (!devices)
+      return devices.status();
+    Expected<Topology> listed = Topology::fromFlag(*devices);
     if (!listed)
       return inFlag("--devices", listed.status());
     request.devices = listed.take();

@@ -1,165 +1,14 @@
-// Topologies as JSON. The library is built without exceptions, so that nlohmann-json would abort on
-// a wrong type or key: every access here asks for the type first. Unknown keys are refused: a
-// misspelt "limti" must not mean "no limit".
-#include "gantry/Device/Topology.h"
+// Topologies as JSON: devices and links. What a job adds is in JobJSON.cpp.
+#include "TopologyReader.h"
 
-#include "gantry/Device/GPUArch.h"
-#include "gantry/Support/Bytes.h"
-#include "gantry/Support/Capped.h"
+#include <map>
 
-#include <algorithm>
-#include <initializer_list>
-#include <nlohmann/json.hpp>
-
-namespace gantry {
+namespace gantry::topology_json {
 
 namespace {
-using JSON = nlohmann::ordered_json;
-
-Status wrong(const std::string &place, const std::string &what) {
-  return Status::invalidArgument("topology: " + place + ": " + what);
-}
-
-/// Reads the members of one object; remembers the first thing that is wrong.
-class Reader {
-public:
-  Reader(const JSON &object, std::string place, std::initializer_list<const char *> keys)
-      : object(object), place(std::move(place)) {
-    if (!object.is_object()) {
-      fail("expected an object");
-      return;
-    }
-    std::string known;
-    for (const char *key : keys)
-      known += (known.empty() ? "" : ", ") + std::string(key);
-    for (const auto &item : object.items())
-      if (std::none_of(keys.begin(), keys.end(),
-                       [&](const char *key) { return item.key() == key; }))
-        fail("unknown key '" + item.key() + "'; the keys are " + known);
-  }
-
-  const JSON *member(const char *key) const {
-    if (!object.is_object())
-      return nullptr;
-    auto it = object.find(key);
-    return it == object.end() ? nullptr : &*it;
-  }
-
-  std::string text(const char *key, bool required = false) {
-    const JSON *value = member(key);
-    if (!value) {
-      if (required)
-        fail(std::string("the key '") + key + "' is missing");
-      return {};
-    }
-    if (!value->is_string()) {
-      fail(std::string("'") + key + "' is not a text");
-      return {};
-    }
-    return *value->get_ptr<const std::string *>();
-  }
-
-  /// A time: a number that is not negative.
-  double seconds(const char *key) {
-    const JSON *value = member(key);
-    if (!value)
-      return 0;
-    double number = value->is_number() ? value->get<double>() : -1;
-    if (!(number >= 0)) {
-      fail(std::string("'") + key + "' is not a number from 0 on");
-      return 0;
-    }
-    return number;
-  }
-
-  /// A rate, which 0 would make endless; 0 when it is not given, which is not known.
-  double rate(const char *key) {
-    const JSON *value = member(key);
-    if (!value)
-      return 0;
-    double number = value->is_number() ? value->get<double>() : 0;
-    if (!(number > 0)) {
-      fail(std::string("'") + key + "' is not a number above 0; leave it out when it is not known");
-      return 0;
-    }
-    return number;
-  }
-
-  /// A size of at least a byte; 0 when it is not given, which is not known or no limit.
-  uint64_t bytes(const char *key) {
-    const JSON *value = member(key);
-    const uint64_t count = value ? readBytes(*value, key) : 0;
-    if (value && count == 0)
-      fail(std::string("'") + key + "' is 0 bytes, which holds nothing; leave it out for none");
-    return count;
-  }
-
-  uint64_t readBytes(const JSON &given, const char *key) {
-    const JSON *value = &given;
-    if (value->is_number_unsigned()) {
-      if (value->get<uint64_t>() > mostBytes)
-        fail(std::string("'") + key + "' is over 2^63 - 1 bytes");
-      return std::min(value->get<uint64_t>(), mostBytes);
-    }
-    if (!value->is_string()) {
-      fail(std::string("'") + key + "' is not a byte count, like 1073741824 or \"1GiB\"");
-      return 0;
-    }
-    Expected<uint64_t> count = parseByteCount(*value->get_ptr<const std::string *>());
-    if (!count) {
-      fail(count.status().message());
-      return 0;
-    }
-    return *count;
-  }
-
-  /// "sm_90" as 90; what begins otherwise is not a GPU's.
-  uint32_t architecture(const char *key) {
-    const std::string written = text(key);
-    if (written.empty())
-      return 0;
-    std::optional<uint32_t> number = parseGPUArch(written);
-    if (!number)
-      fail("'" + std::string(key) + "' is '" + written + "', expected a form like sm_90");
-    return number.value_or(0);
-  }
-
-  /// A device with type and id; parts that are not given are the default task's.
-  DeviceName device(const char *key) {
-    std::string written = text(key, /*required=*/true);
-    if (!status.ok())
-      return {};
-    Expected<DeviceName> name = DeviceName::parse(written);
-    if (!name) {
-      fail(name.status().message());
-      return {};
-    }
-    if (!name->type || !name->id) {
-      fail("'" + written + "' does not name one device");
-      return {};
-    }
-    return name->withDefaultTask();
-  }
-
-  void fail(const std::string &what) {
-    if (status.ok())
-      status = wrong(place, what);
-  }
-
-  Status status;
-
-private:
-  const JSON &object;
-  std::string place;
-};
-
-Expected<PhysicalDevice> readPhysical(const JSON &json, const std::string &place) {
-  Reader reader(
-      json, place,
-      {"name", "driver", "model", "architecture", "memory", "bandwidth", "launch", "peak_flops"});
+/// What a device is, without its name.
+Expected<PhysicalDevice> readKind(Reader &reader, const std::string &place) {
   PhysicalDevice device;
-  device.name = reader.device("name");
-  device.name.physical = true;
   device.model = reader.text("model");
   device.memory = reader.bytes("memory");
   device.bandwidth = reader.rate("bandwidth");
@@ -190,56 +39,87 @@ Expected<PhysicalDevice> readPhysical(const JSON &json, const std::string &place
   return device;
 }
 
-/// Index of the physical device that a key names.
-uint32_t physicalIndex(const Topology &topology, Reader &reader, const char *key) {
-  DeviceName name = reader.device(key);
-  name.physical = true;
-  for (uint32_t i = 0; i < topology.physical.size(); ++i)
-    if (topology.physical[i].name == name)
-      return i;
-  reader.fail(std::string("'") + key + "' names no physical device: '" + name.str() + "'");
-  return 0;
+/// The physical devices by their names.
+using Numbers = std::map<DeviceName, uint32_t>;
+
+Numbers numbersOf(const std::vector<PhysicalDevice> &physical) {
+  Numbers numbers;
+  for (uint32_t i = 0; i < physical.size(); ++i)
+    numbers.emplace(physical[i].name, i);
+  return numbers;
 }
 
-Expected<LogicalDevice> readLogical(const Topology &topology, const JSON &json,
+/// Indices of the physical devices that a key names.
+std::vector<uint32_t> physicalIndices(const Numbers &numbers, Reader &reader, const char *key) {
+  std::vector<uint32_t> indices;
+  for (DeviceName name : reader.devices(key)) {
+    name.physical = true;
+    auto found = numbers.find(name);
+    if (found == numbers.end())
+      reader.fail(std::string("'") + key + "' names no physical device: '" + name.str() + "'");
+    else
+      indices.push_back(found->second);
+  }
+  return indices;
+}
+
+Expected<LogicalDevice> readLogical(const Numbers &numbers, const JSON &json,
                                     const std::string &place) {
   Reader reader(json, place, {"name", "physical", "limit"});
   LogicalDevice device;
   device.name = reader.device("name");
-  device.physical = physicalIndex(topology, reader, "physical");
+  const std::vector<uint32_t> on = physicalIndices(numbers, reader, "physical");
   device.limit = reader.bytes("limit");
+  if (on.size() > 1)
+    reader.fail("'physical' is several devices");
   GANTRY_RETURN_IF_ERROR(reader.status);
+  device.physical = on.front();
   return device;
 }
-
-Expected<Link> readLink(const Topology &topology, const JSON &json, const std::string &place) {
-  Reader reader(json, place, {"from", "to", "bandwidth", "latency"});
-  Link link;
-  link.from = physicalIndex(topology, reader, "from");
-  link.to = physicalIndex(topology, reader, "to");
-  link.bandwidth = reader.rate("bandwidth");
-  link.latency = reader.seconds("latency");
-  GANTRY_RETURN_IF_ERROR(reader.status);
-  return link;
-}
-
-/// Reads each element of a list that may be missing.
-template <typename T, typename Read>
-Status readList(const JSON *list, const char *name, std::vector<T> &result, Read read) {
-  if (!list)
-    return {};
-  if (!list->is_array())
-    return wrong(name, "expected a list");
-  size_t index = 0;
-  for (const JSON &element : *list) {
-    Expected<T> value = read(element, std::string(name) + "[" + std::to_string(index++) + "]");
-    if (!value)
-      return value.status();
-    result.push_back(value.take());
-  }
-  return {};
-}
 } // namespace
+
+Status readPhysicals(const JSON *list, std::string_view place,
+                     std::vector<PhysicalDevice> &devices) {
+  std::vector<bool> read;
+  return readList(list, std::string(place), read,
+                  [&](const JSON &json, const std::string &at) -> Expected<bool> {
+                    Reader reader(json, at,
+                                  {"name", "driver", "model", "architecture", "memory", "bandwidth",
+                                   "launch", "peak_flops"});
+                    const std::vector<DeviceName> names = reader.devices("name");
+                    Expected<PhysicalDevice> device = readKind(reader, at);
+                    if (!device)
+                      return device.status();
+                    for (const DeviceName &name : names) {
+                      device->name = name;
+                      device->name.physical = true;
+                      devices.push_back(*device);
+                    }
+                    return true;
+                  });
+}
+
+Status readLinks(const JSON *list, std::string_view place,
+                 const std::vector<PhysicalDevice> &physical, std::vector<Link> &links) {
+  const Numbers numbers = numbersOf(physical);
+  std::vector<bool> read;
+  return readList(list, std::string(place), read,
+                  [&](const JSON &json, const std::string &at) -> Expected<bool> {
+                    Reader reader(json, at, {"from", "to", "bandwidth", "latency"});
+                    const std::vector<uint32_t> from = physicalIndices(numbers, reader, "from");
+                    const std::vector<uint32_t> to = physicalIndices(numbers, reader, "to");
+                    Link link;
+                    link.bandwidth = reader.rate("bandwidth");
+                    link.latency = reader.seconds("latency");
+                    GANTRY_RETURN_IF_ERROR(reader.status);
+                    const bool isOne = from.size() == 1 && to.size() == 1;
+                    for (uint32_t a : from)
+                      for (uint32_t b : to)
+                        if (isOne || a != b)
+                          links.push_back({a, b, link.bandwidth, link.latency});
+                    return true;
+                  });
+}
 
 namespace {
 /// Reads to the first byte that is not JSON.
@@ -282,21 +162,28 @@ std::string whyNotJSON(std::string_view text) {
 }
 } // namespace
 
+} // namespace gantry::topology_json
+
+namespace gantry {
+
+using namespace topology_json;
+
 Expected<Topology> Topology::fromJSON(std::string_view text) {
   JSON json = JSON::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
     return Status::corrupt("topology: " + whyNotJSON(text));
   if (json.is_object())
     json.erase("$schema"); // for editors
-  Reader reader(json, "file", {"physical", "logical", "links"});
+  Reader reader(json, "file", {"physical", "logical", "links", "kinds", "tasks", "network"});
   GANTRY_RETURN_IF_ERROR(reader.status);
   Topology topology;
-  GANTRY_RETURN_IF_ERROR(
-      readList(reader.member("physical"), "physical", topology.physical, readPhysical));
+  GANTRY_RETURN_IF_ERROR(readPhysicals(reader.member("physical"), "physical", topology.physical));
+  GANTRY_RETURN_IF_ERROR(readJob(json, topology));
   const JSON *logical = reader.member("logical");
+  const Numbers numbers = numbersOf(topology.physical);
   GANTRY_RETURN_IF_ERROR(readList(logical, "logical", topology.logical,
                                   [&](const JSON &element, const std::string &place) {
-                                    return readLogical(topology, element, place);
+                                    return readLogical(numbers, element, place);
                                   }));
   // D4: one to one by default.
   for (uint32_t i = 0; !logical && i < topology.physical.size(); ++i) {
@@ -306,10 +193,8 @@ Expected<Topology> Topology::fromJSON(std::string_view text) {
   }
   std::stable_sort(topology.logical.begin(), topology.logical.end(),
                    [](const LogicalDevice &a, const LogicalDevice &b) { return a.name < b.name; });
-  GANTRY_RETURN_IF_ERROR(readList(reader.member("links"), "links", topology.links,
-                                  [&](const JSON &element, const std::string &place) {
-                                    return readLink(topology, element, place);
-                                  }));
+  GANTRY_RETURN_IF_ERROR(
+      readLinks(reader.member("links"), "links", topology.physical, topology.links));
   GANTRY_RETURN_IF_ERROR(topology.check());
   return topology;
 }
@@ -347,6 +232,7 @@ std::string Topology::toJSON() const {
     entry["latency"] = link.latency;
     json["links"].push_back(std::move(entry));
   }
+  writeJob(*this, json);
   // A model name from a driver need not be UTF-8.
   return json.dump(2, ' ', false, JSON::error_handler_t::replace) + "\n";
 }

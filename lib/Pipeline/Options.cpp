@@ -3,6 +3,7 @@
 
 #include "gantry/Pipeline/Pipeline.h"
 
+#include "gantry/Device/NameRanges.h"
 #include "gantry/Dialect/Gantry/IR/Optimizers.h"
 #include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Formats/Values.h"
@@ -16,6 +17,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+
+#include <set>
 
 using namespace gantry;
 using llvm::LogicalResult;
@@ -345,34 +348,33 @@ struct FlagReader {
     return llvm::success();
   }
 
-  /// "GPU:0,GPU:1", or with a weight for each, "GPU:0=2,GPU:1=1".
+  /// "GPU:0,GPU:1", "GPU:{0..3}", "GPU:*", or with a weight for each, "GPU:0=2,GPU:1=1".
   LogicalResult readReplicate(StringRef text) {
     llvm::SmallVector<StringRef> entries;
     text.split(entries, ',');
     ReplicaList list;
-    std::vector<int64_t> weights;
-    for (StringRef entry : entries) {
-      auto [name, weight] = entry.trim().split('=');
-      Expected<DeviceName> device = readDevice(name);
-      if (!device)
-        return fail("--replicate " + text + ": " + device.status().message());
-      if (llvm::is_contained(list.devices, *device))
-        return fail("--replicate " + text + " lists '" + name + "' twice");
-      list.devices.push_back(device.take());
-      int64_t number;
-      if (!entry.contains('='))
-        continue;
-      if (weight.getAsInteger(10, number) || number < 0 || number > (int64_t(1) << 31))
+    std::set<DeviceName> known;
+    for (StringRef each : entries) {
+      auto [name, weight] = each.trim().split('=');
+      Expected<std::vector<DeviceName>> devices = expandDevices(std::string_view(name));
+      if (!devices)
+        return fail("--replicate " + text + ": " + devices.status().message());
+      ReplicaList::Entry entry{name.str()};
+      for (const DeviceName &device : *devices)
+        if (!known.insert(device).second)
+          return fail("--replicate " + text + " lists '" + name + "' twice");
+      list.hasWeights |= each.contains('=');
+      if (each.contains('=') && (weight.getAsInteger(10, entry.weight) || entry.weight < 0 ||
+                                 entry.weight > (int64_t(1) << 31)))
         return fail("--replicate " + text + ": the weight '" + weight + "' of '" + name +
                     "' is not a number from 0 to 2^31");
-      weights.push_back(number);
+      list.entries.push_back(std::move(entry));
     }
-    if (!weights.empty() && weights.size() != list.devices.size())
+    if (list.hasWeights &&
+        !llvm::all_of(entries, [](StringRef each) { return each.contains('='); }))
       return fail("--replicate " + text + ": give all devices a weight, or none");
-    if (!weights.empty() && llvm::all_of(weights, [](int64_t weight) { return weight == 0; }))
+    if (llvm::all_of(list.entries, [](const auto &entry) { return entry.weight == 0; }))
       return fail("--replicate " + text + ": no weight is above 0");
-    if (!weights.empty())
-      list.weights = std::move(weights);
     options.replicate.list = std::move(list);
     return llvm::success();
   }
@@ -486,7 +488,8 @@ Status gantry::checkCompileFlags(llvm::ArrayRef<StringRef> flags) {
   reader.opensFiles = false;
   GANTRY_RETURN_IF_ERROR(readAll(reader, flags));
   // What is listed can be told against the list; what a file or the graph lists cannot.
-  if (!reader.topology.devices.empty() && reader.topology.file.empty())
+  if ((!reader.topology.devices.empty() || !reader.topology.tasks.empty()) &&
+      reader.topology.file.empty())
     if (auto made = reader.options.devices.applyTo(Topology::hostOnly()); !made)
       return made.status();
   for (const std::string &driver : reader.options.code.also)

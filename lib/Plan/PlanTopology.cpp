@@ -18,6 +18,33 @@ Driver driverOf(const fb::Device &device) {
 }
 } // namespace
 
+namespace {
+/// Tasks, hosts and what joins these.
+void addJob(const fb::Plan &plan, Topology &topology) {
+  for (const fb::Task *task : each(plan.tasks()))
+    if (Expected<TaskName> name = TaskName::parse(textOf(task->name())))
+      topology.tasks.push_back({name.take(), task->host()});
+  for (const fb::Host *host : each(plan.hosts()))
+    topology.hosts.emplace_back(textOf(host->name()));
+  const fb::Network *given = plan.network();
+  if (!given)
+    return;
+  Network &network = topology.network.emplace();
+  network.bandwidth = given->bandwidth();
+  network.latency = given->latency();
+  network.insideBandwidth = given->inside_bandwidth();
+  network.insideLatency = given->inside_latency();
+  network.joinsGPUs = given->joins_gpus();
+  for (const fb::HostLink *link : each(given->links())) {
+    HostLink &added = network.links.emplace_back();
+    added.from.assign(link->from()->begin(), link->from()->end());
+    added.to.assign(link->to()->begin(), link->to()->end());
+    added.bandwidth = link->bandwidth();
+    added.latency = link->latency();
+  }
+}
+} // namespace
+
 Expected<DeviceName> nameOf(const fb::Device &device) {
   return DeviceName::parse(textOf(device.name()));
 }
@@ -25,7 +52,7 @@ Expected<DeviceName> nameOf(const fb::Device &device) {
 Topology topologyOf(const fb::Plan &plan) {
   Topology topology;
   // Physical devices are numbered per task and type; the plan stores only their numbers.
-  std::map<std::tuple<DeviceName, fb::DeviceType, uint32_t>, uint32_t> known;
+  std::map<std::tuple<TaskName, fb::DeviceType, uint32_t>, uint32_t> known;
   for (const fb::Device *device : each(plan.devices())) {
     Expected<DeviceName> parsed = nameOf(*device);
     DeviceName name =
@@ -33,7 +60,7 @@ Topology topologyOf(const fb::Plan &plan) {
                : DeviceName::local(device->type() == fb::DeviceType::cpu ? DeviceType::CPU
                                                                          : DeviceType::GPU,
                                    static_cast<uint32_t>(topology.logical.size()));
-    auto [at, isNew] = known.try_emplace({name.taskName(), device->type(), device->physical()},
+    auto [at, isNew] = known.try_emplace({taskOf(name), device->type(), device->physical()},
                                          static_cast<uint32_t>(topology.physical.size()));
     topology.logical.push_back({name, at->second, device->memory_limit()});
     if (!isNew)
@@ -54,6 +81,7 @@ Topology topologyOf(const fb::Plan &plan) {
     if (from != to)
       topology.links.push_back({from, to, link->bandwidth(), link->latency()});
   }
+  addJob(plan, topology);
   return topology;
 }
 

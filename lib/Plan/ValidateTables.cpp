@@ -26,6 +26,8 @@ public:
   Status run(KernelSignatures &signatures) {
     GANTRY_RETURN_IF_ERROR(checkDevices());
     GANTRY_RETURN_IF_ERROR(checkLinks());
+    GANTRY_RETURN_IF_ERROR(checkTasks());
+    GANTRY_RETURN_IF_ERROR(checkNetwork());
     GANTRY_RETURN_IF_ERROR(checkArenas());
     GANTRY_RETURN_IF_ERROR(checkConstants());
     GANTRY_RETURN_IF_ERROR(checkVariables());
@@ -103,9 +105,66 @@ private:
         return fail("the link from device " + number(link->from()) + " to " + number(link->to()) +
                     " is there twice");
       GANTRY_RETURN_IF_ERROR(checkRate(link->bandwidth(), "bandwidth"));
-      if (!(link->latency() >= 0 && link->latency() <= maxLinkLatency))
-        return fail("a latency of " + std::to_string(link->latency()) +
-                    " seconds, expected 0 to 3600");
+      GANTRY_RETURN_IF_ERROR(checkLatency(link->latency()));
+    }
+    return {};
+  }
+
+  Status checkLatency(double seconds) const {
+    if (seconds >= 0 && seconds <= maxLinkLatency)
+      return {};
+    return fail("a latency of " + std::to_string(seconds) + " seconds, expected 0 to 3600");
+  }
+
+  /// All tasks of the devices or none, in order, each on a host.
+  Status checkTasks() {
+    place = "tasks";
+    GANTRY_RETURN_IF_ERROR(visit(plan.tasks()));
+    GANTRY_RETURN_IF_ERROR(visit(plan.hosts()));
+    std::set<TaskName> named;
+    for (const fb::Device *device : each(plan.devices()))
+      named.insert(taskOf(*nameOf(*device)));
+    if (countOf(plan.tasks()) != 0 && countOf(plan.tasks()) != named.size())
+      return fail("there are " + number(countOf(plan.tasks())) + " for devices of " +
+                  std::to_string(named.size()));
+    auto next = named.begin();
+    for (const fb::Task *task : each(plan.tasks())) {
+      place = "tasks[" + number(static_cast<uint32_t>(std::distance(named.begin(), next))) + "]";
+      GANTRY_RETURN_IF_ERROR(visitText(textOf(task->name())));
+      if (textOf(task->name()) != next->str())
+        return fail("'" + std::string(textOf(task->name())) + "' stands where '" + next->str() +
+                    "' belongs");
+      if (task->host() >= countOf(plan.hosts()))
+        return fail("it is on host " + number(task->host()) + " of " +
+                    number(countOf(plan.hosts())));
+      ++next;
+    }
+    return {};
+  }
+
+  Status checkNetwork() {
+    place = "network";
+    const fb::Network *network = plan.network();
+    if (!network)
+      return countOf(plan.hosts()) > 1 ? fail("hosts have none that joins them") : Status();
+    GANTRY_RETURN_IF_ERROR(checkRate(network->bandwidth(), "bandwidth"));
+    GANTRY_RETURN_IF_ERROR(checkRate(network->inside_bandwidth(), "inside_bandwidth"));
+    GANTRY_RETURN_IF_ERROR(checkLatency(network->latency()));
+    GANTRY_RETURN_IF_ERROR(checkLatency(network->inside_latency()));
+    GANTRY_RETURN_IF_ERROR(visit(network->links()));
+    uint32_t index = 0;
+    for (const fb::HostLink *link : each(network->links())) {
+      place = "network.links[" + number(index++) + "]";
+      GANTRY_RETURN_IF_ERROR(checkRate(link->bandwidth(), "bandwidth"));
+      GANTRY_RETURN_IF_ERROR(checkLatency(link->latency()));
+      for (const auto *side : {link->from(), link->to()}) {
+        GANTRY_RETURN_IF_ERROR(visit(side));
+        if (countOf(side) == 0)
+          return fail("it does not join hosts");
+        for (uint32_t host : *side)
+          if (host >= countOf(plan.hosts()))
+            return fail("it names host " + number(host) + " of " + number(countOf(plan.hosts())));
+      }
     }
     return {};
   }

@@ -27,6 +27,13 @@ public:
     texts("remarks", plan.remarks());
     list("devices", plan.devices(), [&](auto &device) { describe(device); });
     list("links", plan.links(), [&](auto &link) { describe(link); });
+    if (plan::countOf(plan.tasks()) != 0) {
+      list("tasks", plan.tasks(), [&](auto &task) {
+        text("name", task.name());
+        number("host", task.host());
+      });
+      list("hosts", plan.hosts(), [&](auto &host) { text("name", host.name()); });
+    }
     list("arenas", plan.arenas(), [&](auto &arena) { describe(arena); });
     list("constants", plan.constants(), [&](auto &constant) { describe(constant); });
     list("variables", plan.variables(), [&](auto &variable) { describe(variable); });

@@ -156,15 +156,13 @@ uint32_t physicalOf(const fb::Device &device, const std::string &name) {
 /// Tasks are planned apart, but one process runs them all: whoever expects several hears of it.
 static void warnOfTasks(const Runtime &runtime, const std::string &file,
                         const std::vector<std::string> &names, const std::vector<bool> &used) {
-  std::set<DeviceName> tasks;
+  std::set<TaskName> tasks;
   for (size_t i = 0; i < names.size(); ++i)
     if (Expected<DeviceName> name = DeviceName::parse(names[i]); name && used[i])
-      tasks.insert(name->taskName());
+      tasks.insert(taskOf(*name));
   if (tasks.size() < 2)
     return;
-  std::string list;
-  for (const DeviceName &task : tasks)
-    list += (list.empty() ? "" : ", ") + task.str();
+  const std::string list = foldTasks(std::vector<TaskName>(tasks.begin(), tasks.end()));
   runtime.log(Severity::warning, "'" + file +
                                      "': the devices of all its tasks run in this process (" +
                                      list + "); jobs of several processes are not supported");

@@ -17,6 +17,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace gantry;
@@ -70,6 +71,7 @@ struct Replication {
   std::map<int64_t, OwningOpRef<ModuleOp>> forms = {}; ///< the graph, by the size of a shard
   SmallVector<Part> parts = {};
 
+  LogicalResult findDevices();
   LogicalResult run();
   LogicalResult findFunction();
   LogicalResult wrap(int64_t batch);
@@ -88,6 +90,28 @@ struct Replication {
   LogicalResult standSideBySide();
 };
 } // namespace
+
+/// Those that the list means among the devices of the topology.
+LogicalResult Replication::findDevices() {
+  const ReplicaList &list = *options.replicate.list;
+  const Topology topology = getTopology(module);
+  std::set<DeviceName> known;
+  if (list.hasWeights)
+    weights.emplace();
+  for (const ReplicaList::Entry &entry : list.entries) {
+    Expected<std::vector<DeviceName>> named = topology.devicesNamed(entry.text);
+    if (!named)
+      return module.emitError() << "--replicate: " << named.status().message();
+    for (const DeviceName &device : *named) {
+      devices.push_back(DeviceAttr::get(module.getContext(), device));
+      if (!known.insert(device.withDefaultTask()).second)
+        return module.emitError() << "--replicate lists '" << device.str() << "' twice";
+      if (weights)
+        weights->push_back(entry.weight);
+    }
+  }
+  return success();
+}
 
 LogicalResult Replication::findFunction() {
   SmallVector<func::FuncOp> funcs;
@@ -410,9 +434,7 @@ LogicalResult gantry::replicateFunction(ModuleOp module, GraphImporter &importer
                                         const ImportOptions &import,
                                         const CompileOptions &options) {
   Replication replication{module, importer, import, options};
-  for (const DeviceName &device : options.replicate.list->devices)
-    replication.devices.push_back(DeviceAttr::get(module.getContext(), device));
-  if (const auto &weights = options.replicate.list->weights)
-    replication.weights.emplace(weights->begin(), weights->end());
+  if (failed(replication.findDevices()))
+    return failure();
   return replication.run();
 }

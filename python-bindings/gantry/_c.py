@@ -494,6 +494,7 @@ RUNTIME = (
     ("gantry_topology_logical", c_int, (c_void_p, c_char_p, c_size_t, POINTER(gantry_logical_device_t))),
     ("gantry_topology_place", c_int, (c_void_p, c_char_p, c_int, c_void_p, c_void_p)),
     ("gantry_topology_find", c_int, (c_void_p, c_char_p, c_void_p)),
+    ("gantry_topology_list", c_int, (c_void_p, c_char_p, c_void_p, c_size_t, c_void_p)),
     ("gantry_machine_read", c_int, (POINTER(c_void_p),)),
     ("gantry_machine_destroy", None, (c_void_p,)),
     ("gantry_machine_calibrate", c_int, (c_void_p, c_uint32)),

@@ -267,6 +267,20 @@ def resolve(wanted, what=None, operands=()):
     return known[index.value]
 
 
+def listed(text, what=None):
+    """The devices that an entry of a list means: of "GPU:{0..3}" each of the range, of "GPU:*" all that match. An error
+    names `what` was to be placed."""
+    topology, count = _runtime.topology(), ctypes.c_size_t()
+    known = _all(topology)
+    numbers = (ctypes.c_size_t * 65536)()
+    status = topology.library.gantry_topology_list(topology.handle, text.encode(), numbers, len(numbers), ctypes.byref(count))
+    if status == _c.NOT_FOUND:
+        text = topology.library.gantry_last_error().decode()
+        raise InvalidArgumentError(f"'{what}' is placed on {text}" if what else text)
+    _library.check(status)
+    return [known[number] for number in numbers[:count.value]]
+
+
 def _is_soft(wanted):
     return wanted is not None and (wanted.soft in ("prefer", "any") or (wanted.soft is None and _runtime.settings.soft))
 

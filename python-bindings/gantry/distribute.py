@@ -24,7 +24,7 @@ import threading
 
 from . import _c, ops
 from .array import Reads
-from .device import device as device_named, gpus, resolve, cpu
+from .device import device as device_named, gpus, listed, resolve, cpu
 from .errors import InvalidArgumentError
 from .function import flatten, read_all, unflatten
 from .graph import Value, tracing
@@ -147,7 +147,7 @@ class Strategy:
     def __init__(self, devices=None, weights=None, parts=None):
         if devices is None:
             devices = list(weights) if isinstance(weights, dict) else gpus() or [cpu()]
-        self.devices = tuple(_resolved(each) for each in devices)
+        self.devices = tuple(found for each in devices for found in _listed(each))
         if not self.devices:
             raise InvalidArgumentError(f"{type(self).__name__} needs at least one device")
         if len(set(self.devices)) != len(self.devices):
@@ -162,7 +162,7 @@ class Strategy:
         if given is None:
             return None
         if isinstance(given, dict):
-            own = {_resolved(each): weight for each, weight in given.items()}
+            own = {found: weight for each, weight in given.items() for found in _listed(each)}
             if set(own) != set(self.devices):
                 raise InvalidArgumentError(f"weights are of {', '.join(map(repr, own))}, and the devices are "
                                            f"{', '.join(map(repr, self.devices))}")
@@ -321,7 +321,7 @@ def total(values):
 class Mirrored(Strategy):
     """Each device has a mirror of every variable; gradients are added up by all-reduces, and each device updates its own.
 
-    devices  all GPUs, or the host where there are none, unless given
+    devices  all GPUs, or the host where there are none, unless given: names, also of several as "GPU:{0..3}" or "GPU:*"
     weights  how much of the rows each device gets: {"GPU:0": 2, "GPU:1": 1}, or a list
     parts    so many parts of the batch are dealt to the devices, and what they give is added in an order of its own: what is
              learned does not depend on the devices, byte for byte
@@ -396,7 +396,7 @@ class Mirrored(Strategy):
 class Towers(Strategy):
     """Variables are on one device, which updates them; each tower reads them from there and gives its gradients back.
 
-    devices    all GPUs, or the host where there are none, unless given
+    devices    all GPUs, or the host where there are none, unless given: names, also of several as "GPU:{0..3}" or "GPU:*"
     variables  where variables are
     weights    as Mirrored's, and so are parts
     """
@@ -420,3 +420,9 @@ class Towers(Strategy):
 
 def _resolved(name):
     return resolve(device_named(name), "a replica")
+
+
+def _listed(name):
+    """The device, or those of a range or a "*"."""
+    is_several = isinstance(name, str) and ("{" in name or "*" in name)
+    return listed(name, "a replica") if is_several else [_resolved(name)]

@@ -363,7 +363,28 @@ class TopologyTest(ToolTest):
 
     def test_the_example_of_the_page(self):
         page = (self.DOCS / "Topology.md").read_text(encoding="utf-8")
-        self.expect(json.loads(page.split("```json")[1].split("```")[0]), True)
+        examples = [json.loads(part.split("```")[0]) for part in page.split("```json")[1:]]
+        self.assertEqual(len(examples), 2)
+        for example in examples:
+            self.expect(example, True)
+        job = json.loads((self.DOCS.parent / "examples/workers/64x8.json").read_text(encoding="utf-8"))
+        self.expect(job, True)
+        for kind in job["kinds"].values():
+            del kind["links"]
+        self.assertEqual(examples[1], job)
+
+    def test_jobs(self):
+        job = {"kinds": {"node": {"physical": self.GOOD["physical"]}},
+               "tasks": [{"name": "/job:w/task:{0..3}", "kind": "node", "host": ["n{0..1}", "m{0..1}"]}],
+               "network": {"bandwidth": 1e9, "links": [{"from": "n{0..1}", "to": ["m0", "m1"], "latency": 1e-5}]}}
+        self.expect(job, True)
+        text = self.succeed("devices", "--topology", "t.json", "--json").out
+        self.expect(json.loads(text), True)
+        self.assertEqual(len(json.loads(text)["tasks"]), 4)
+        self.assertEqual(self.succeed("devices", "--topology", "t.json", "--json").out, text)
+        for bad in ({"tasks": [{"kind": "node"}]}, {"network": {"speed": 1}}, {"network": {"gpus": "smoke"}},
+                    {"network": {"links": [{"from": "n0"}]}}, {"kinds": {"node": {"logical": []}}}, {"tasks": {}}):
+            self.expect({**job, **bad}, False)
 
     def test_both_agree(self):
         def changed(**changes):

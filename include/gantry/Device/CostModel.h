@@ -5,13 +5,19 @@
 // rate (the roofline), after the time to start it and, on a GPU, what its first bytes take to come
 // and its last to go, whatever there is to do. A copy takes its link's latency and its bytes at
 // the link's rate. Devices that no link joins copy through the host: down one link, up the other.
-// Rates come from the topology; for those that it does not know, StandInRates stand in.
+// Tasks of several hosts copy over the network (gantry/Device/NetworkModel.h), from host to host or
+// where it joins GPUs straight. Rates come from the topology; for those that it does not know,
+// StandInRates stand in.
 #pragma once
 
+#include "gantry/Device/NetworkModel.h"
 #include "gantry/Device/Topology.h"
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace gantry {
@@ -48,6 +54,7 @@ enum class LinkOrigin : uint8_t {
   given,   ///< the topology has the link
   assumed, ///< a device and a host without a link that is known: StandInRates
   byHost,  ///< down to the host and up again
+  network, ///< from one task to another over the network of their hosts
 };
 
 /// Immutable, and cheap to copy next to what is done with it. Devices are indices into
@@ -91,11 +98,35 @@ private:
     double secondsPerByte = 0;
     LinkOrigin origin = LinkOrigin::same;
   };
-  void findWays(const Topology &topology);
-  const CopyPath &way(uint32_t from, uint32_t to) const { return ways[from * rates.size() + to]; }
+  /// Devices that one process has. Tasks that have the same devices are of one kind, which has one
+  /// table of the ways between them: a job of many takes little more than one of them.
+  struct TaskDevices {
+    std::vector<uint32_t> devices;
+    uint32_t kind = 0;
+    uint32_t number = 0; ///< of the network's tasks
+  };
+  void findTasks(const Topology &topology);
+  void findLinks(const Topology &topology);
+  void addKinds(const Topology &topology);
+  std::optional<CopyPath> direct(uint32_t from, uint32_t to) const;
+  CopyPath find(uint32_t from, uint32_t to) const;
+  CopyPath way(uint32_t from, uint32_t to) const {
+    if (taskAt[from] != taskAt[to])
+      return find(from, to);
+    const TaskDevices &task = tasks[taskAt[from]];
+    return kinds[task.kind][placeAt[from] * task.devices.size() + placeAt[to]];
+  }
 
-  std::vector<Rates> rates;   ///< by logical device
-  std::vector<CopyPath> ways; ///< by source, then target
+  std::vector<Rates> rates;                 ///< by logical device
+  std::vector<uint32_t> physical;           ///< the same
+  std::vector<uint32_t> hosts;              ///< the same: the task's CPU:0, or itself
+  std::vector<uint32_t> taskAt, placeAt;    ///< the same: its task, and where among its devices
+  std::vector<char> isGPU;                  ///< the same
+  std::vector<TaskDevices> tasks;           ///< in the order of their first devices
+  std::vector<std::vector<CopyPath>> kinds; ///< by kind: by source, then target
+  std::map<std::pair<uint32_t, uint32_t>, Link> links; ///< by physical devices
+  std::optional<NetworkModel> network;
+  bool joinsGPUs = false;
 };
 
 } // namespace gantry

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Device/Task.h"
 #include "gantry/Support/ElementType.h"
 #include "gantry/Support/Status.h"
 
@@ -56,8 +57,36 @@ struct Link {
   bool operator==(const Link &) const = default;
 };
 
-/// More devices than any machine has, so few that tables of all pairs of them are small.
-inline constexpr size_t maxDevices = 1024;
+/// A task of a job, and the host that runs it.
+struct JobTask {
+  TaskName name;
+  uint32_t host = 0; ///< index into Topology::hosts
+
+  bool operator==(const JobTask &) const = default;
+};
+
+/// A rate of its own for what goes between hosts, both ways: from each of the first to each of the
+/// second.
+struct HostLink {
+  std::vector<uint32_t> from, to; ///< indices into Topology::hosts
+  double bandwidth = 0;           ///< bytes/s that a host sends or receives over it
+  double latency = 0;             ///< seconds; 0: the network's
+
+  bool operator==(const HostLink &) const = default;
+};
+
+/// What joins the hosts of a job: rates of one host, each way.
+struct Network {
+  double bandwidth = 0, latency = 0;             ///< bytes/s, seconds
+  double insideBandwidth = 0, insideLatency = 0; ///< between tasks of one host
+  bool joinsGPUs = false; ///< bytes of GPUs go straight ("nccl"); else by way of the host's memory
+  std::vector<HostLink> links;
+
+  bool operator==(const Network &) const = default;
+};
+
+/// More devices than any job has.
+inline constexpr size_t maxDevices = 16384;
 /// Seconds: what takes longer to start a kernel is a mistake.
 inline constexpr double longestLaunch = 3600;
 
@@ -88,13 +117,19 @@ struct Topology {
   std::vector<PhysicalDevice> physical;
   std::vector<LogicalDevice> logical; ///< in the order of their names: CPUs of a task first
   std::vector<Link> links;
+  /// Of a job on several hosts: its tasks in the order of their names, the hosts' names, what joins
+  /// them. Without tasks all is on one host, and links alone join devices.
+  std::vector<JobTask> tasks;
+  std::vector<std::string> hosts;
+  std::optional<Network> network;
 
   /// One CPU:0 that the host runs: what a graph is compiled for when nothing else is said.
   static Topology hostOnly();
 
-  /// Reads the flag form, "CPU:0,GPU:0,GPU:1@16GiB": names (D2) with an id, each with an optional
-  /// limit. CPU:0 of every task that is named is there whether listed or not, since inputs and
-  /// outputs live on it. `gpuDriver` runs the GPUs. Errors: INVALID_ARGUMENT.
+  /// Reads the flag form, "CPU:0,GPU:{0..3},GPU:4@16GiB": names (D2) with an id or a range of
+  /// them, each with an optional limit. CPU:0 of every task that is named is there whether listed
+  /// or not, since inputs and outputs live on it. `gpuDriver` runs the GPUs. Errors:
+  /// INVALID_ARGUMENT.
   static Expected<Topology> fromFlag(std::string_view text, Driver gpuDriver = Driver::cuda);
 
   /// Reads the JSON form that toJSON writes; "logical" and "links" may be left out, memory sizes
@@ -120,6 +155,11 @@ struct Topology {
   /// Bytes that plans may use on a logical device; 0 when neither limit nor memory is known.
   uint64_t limitOf(const LogicalDevice &device) const;
 
+  /// The devices that one entry of a list means (gantry/Device/NameRanges.h): of a name with a "*"
+  /// all that match, in order; else what is written, ranges expanded. Errors: INVALID_ARGUMENT,
+  /// also where a "*" matches none.
+  Expected<std::vector<DeviceName>> devicesNamed(std::string_view text) const;
+
   /// "/job:localhost/.../device:CPU:0, ...": what to list in an error about an unknown device.
   std::string deviceList() const;
 
@@ -141,6 +181,7 @@ struct Topology {
 /// What flags say about devices, as text.
 struct TopologyFlags {
   std::string devices = {};             ///< "CPU:0,GPU:0@16GiB"; empty when not given
+  std::string tasks = {};               ///< "worker=4,ps=1"; empty when not given
   std::string file = {};                ///< name of a JSON file, for messages
   std::string json = {};                ///< what is in it: whoever has the flags opens files
   std::string visible = {};             ///< "0,2"

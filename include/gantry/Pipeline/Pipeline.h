@@ -45,8 +45,12 @@ enum class PlacementPolicy { unset, first, follow, automatic };
 
 /// What --replicate asks for.
 struct ReplicaList {
-  std::vector<DeviceName> devices;
-  std::optional<std::vector<int64_t>> weights; ///< of the shards; absent: equal ones
+  struct Entry {
+    std::string text;   ///< as Topology::devicesNamed reads it: "GPU:0", "GPU:{0..3}", "GPU:*"
+    int64_t weight = 1; ///< of the shard of each
+  };
+  std::vector<Entry> entries;
+  bool hasWeights = false;
 };
 
 /// Which depthwise convolutions CPUs compute row by row with their neighbours (--chains).

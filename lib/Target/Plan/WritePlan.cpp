@@ -100,6 +100,33 @@ struct Writer {
   // What functions refer to
   //===------------------------------------------------------------------===//
 
+  void addJob() {
+    const Topology topology = getTopology(module);
+    for (const JobTask &task : topology.tasks) {
+      auto &written = plan.tasks.emplace_back(std::make_unique<fb::TaskT>());
+      written->name = task.name.str();
+      written->host = task.host;
+    }
+    for (const std::string &name : topology.hosts)
+      plan.hosts.emplace_back(std::make_unique<fb::HostT>())->name = name;
+    if (!topology.network)
+      return;
+    const Network &network = *topology.network;
+    plan.network = std::make_unique<fb::NetworkT>();
+    plan.network->bandwidth = network.bandwidth;
+    plan.network->latency = network.latency;
+    plan.network->inside_bandwidth = network.insideBandwidth;
+    plan.network->inside_latency = network.insideLatency;
+    plan.network->joins_gpus = network.joinsGPUs;
+    for (const HostLink &link : network.links) {
+      auto &written = plan.network->links.emplace_back(std::make_unique<fb::HostLinkT>());
+      written->from = link.from;
+      written->to = link.to;
+      written->bandwidth = link.bandwidth;
+      written->latency = link.latency;
+    }
+  }
+
   void addDevices() {
     for (auto op : module.getOps<plan::ir::DeviceOp>()) {
       devices[op.getSymName()] = plan.devices.size();
@@ -125,6 +152,7 @@ struct Writer {
       link->latency = op.getLatency().convertToDouble();
       plan.links.push_back(std::move(link));
     }
+    addJob();
     for (auto op : module.getOps<plan::ir::ArenaOp>()) {
       arenas[op.getSymName()] = plan.arenas.size();
       auto arena = std::make_unique<fb::ArenaT>();

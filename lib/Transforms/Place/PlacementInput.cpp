@@ -53,9 +53,9 @@ Location Node::loc() const {
 }
 
 bool Input::isOneTask() const {
-  return llvm::all_of(topology.logical, [&](const LogicalDevice &device) {
-    return device.name.taskName() == topology.logical.front().name.taskName();
-  });
+  // They stand in the order of their names.
+  return topology.logical.empty() ||
+         taskOf(topology.logical.front().name) == taskOf(topology.logical.back().name);
 }
 
 std::string Input::shortName(const DeviceName &name) const {

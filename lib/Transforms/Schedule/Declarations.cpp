@@ -86,13 +86,23 @@ void Declarations::declareDevices() {
 
 /// The topology's links join physical devices, the plan's the logical ones that it knows.
 void Declarations::declareLinks() {
-  for (auto [from, source] : llvm::enumerate(topology.logical))
-    for (auto [to, target] : llvm::enumerate(topology.logical))
-      for (const Link &link : topology.links)
-        if (link.from == source.physical && link.to == target.physical && link.from != link.to)
-          plan::ir::LinkOp::create(declarations, module.getLoc(), symbols[from], symbols[to],
-                                   declarations.getF64FloatAttr(link.bandwidth),
-                                   declarations.getF64FloatAttr(link.latency));
+  std::vector<SmallVector<unsigned>> links(topology.physical.size()), parts(links.size());
+  for (auto [i, link] : llvm::enumerate(topology.links))
+    if (link.from != link.to)
+      links[link.from].push_back(i);
+  for (auto [i, device] : llvm::enumerate(topology.logical))
+    parts[device.physical].push_back(i);
+  for (auto [from, source] : llvm::enumerate(topology.logical)) {
+    SmallVector<std::pair<unsigned, unsigned>> ways; // target and link
+    for (unsigned link : links[source.physical])
+      for (unsigned to : parts[topology.links[link].to])
+        ways.push_back({to, link});
+    llvm::sort(ways);
+    for (auto [to, link] : ways)
+      plan::ir::LinkOp::create(declarations, module.getLoc(), symbols[from], symbols[to],
+                               declarations.getF64FloatAttr(topology.links[link].bandwidth),
+                               declarations.getF64FloatAttr(topology.links[link].latency));
+  }
 }
 
 /// Targets that have the same kernel share its declaration.

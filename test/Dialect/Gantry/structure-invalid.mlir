@@ -208,7 +208,7 @@ module attributes {gantry.topology = #gantry.topology<[<"GPU:0">]>} {
 // -----
 
 // Details: known keys, of the right type, and as many entries as devices.
-// expected-error @below {{the details of the topology has the unknown key 'link'; the keys are physical, logical, links}}
+// expected-error @below {{the details of the topology has the unknown key 'link'; the keys are physical, logical, links, tasks, hosts, network}}
 module attributes {gantry.topology = #gantry.topology<[<"CPU:0">], {link = []}>} {
 }
 

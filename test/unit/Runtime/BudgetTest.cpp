@@ -185,8 +185,8 @@ TEST(Budget, m4_each_task_has_its_own) {
   EXPECT_EQ(warnings,
             std::vector<std::string>{
                 "'test.gantry': the devices of all its tasks run in this process "
-                "(/job:localhost/replica:0/task:0, /job:worker/replica:0/task:0); jobs of several "
-                "processes are not supported"});
+                "(/job:localhost/task:0, /job:worker/task:0); jobs of several processes are not "
+                "supported"});
   EXPECT_EQ(
       TwoTasks().load(runtimeWith({"GPU:0=limit:1000KiB"})).status().message(),
       "'test.gantry': '" + task +

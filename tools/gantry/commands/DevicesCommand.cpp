@@ -32,6 +32,8 @@ TopologyFlags flagsOf(const Options &options) {
     const std::string value = name.size() < text.size() ? text.substr(name.size() + 1) : "";
     if (name == "devices")
       flags.devices = value;
+    else if (name == "tasks")
+      flags.tasks = value;
     else if (name == "topology")
       flags.file = value;
     else if (name == "visible")
@@ -103,7 +105,10 @@ void printPhysical(const PhysicalDevice &device, const Machine &machine) {
     table.add({"pci", details->pci});
   table.add({"memory", memoryText(device, details)});
   const double flops = device.peakFlops[static_cast<size_t>(ElementType::f32)];
-  const CostModel alone = CostModel::of(Topology{{device}, {{device.name, 0, 0}}, {}});
+  Topology one;
+  one.physical.push_back(device);
+  one.logical.push_back({device.name, 0, 0});
+  const CostModel alone = CostModel::of(one);
   table.add({"f32", formatRate(alone.flopRate(0), "FLOP/s") + assumedUnless(flops > 0)});
   table.add(
       {"bandwidth", formatRate(alone.byteRate(0), "B/s") + assumedUnless(device.bandwidth > 0)});

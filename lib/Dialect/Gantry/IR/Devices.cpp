@@ -3,6 +3,8 @@
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
 
+#include "gantry/Device/NameRanges.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -97,7 +99,7 @@ void gantry::printCombineKind(OpAsmPrinter &printer, Operation *, CombineKindAtt
 }
 
 //===----------------------------------------------------------------------===//
-// In the syntax of ops: "GPU:1", ["GPU:0", "GPU:1"]
+// In the syntax of ops: "GPU:1", ["GPU:0", "GPU:1"], which is ["GPU:{0..1}"]
 //===----------------------------------------------------------------------===//
 
 ParseResult gantry::parseDevice(OpAsmParser &parser, DeviceAttr &device) {
@@ -111,10 +113,15 @@ void gantry::printDevice(OpAsmPrinter &printer, Operation *, DeviceAttr device) 
 ParseResult gantry::parseDevices(OpAsmParser &parser, ArrayAttr &devices) {
   SmallVector<Attribute> list;
   auto parseOne = [&]() -> ParseResult {
-    DeviceAttr device;
-    if (parseQuoted(parser, device))
+    std::string text;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseString(&text))
       return failure();
-    list.push_back(device);
+    Expected<std::vector<DeviceName>> names = expandDevices(text);
+    if (!names)
+      return parser.emitError(loc) << names.status().message();
+    for (const DeviceName &name : *names)
+      list.push_back(DeviceAttr::get(parser.getContext(), name));
     return success();
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))

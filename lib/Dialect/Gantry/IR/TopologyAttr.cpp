@@ -10,6 +10,7 @@
 #include "gantry/Device/Topology.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -98,7 +99,7 @@ struct DetailsReader {
 
   LogicalResult readAll(ArrayRef<DeviceAttr> devices) {
     Entry entry{details, "the details", emitError};
-    if (failed(entry.checkKeys({"physical", "logical", "links"})))
+    if (failed(entry.checkKeys({"physical", "logical", "links", "tasks", "hosts", "network"})))
       return failure();
     if (failed(readList("physical", [&](Entry e) { return readPhysical(e); })))
       return failure();
@@ -110,7 +111,12 @@ struct DetailsReader {
     if (next != devices.size())
       return emitError() << "the topology has " << devices.size() << " devices and details of "
                          << next << " in 'logical'";
-    return readList("links", [&](Entry e) { return readLink(e); });
+    if (failed(readList("links", [&](Entry e) { return readLink(e); })) ||
+        failed(readList(
+            "hosts", [&](Entry e) { return e.readText("name", topology.hosts.emplace_back()); })) ||
+        failed(readList("tasks", [&](Entry e) { return readTask(e); })))
+      return failure();
+    return readNetwork();
   }
 
   LogicalResult readList(StringRef key, function_ref<LogicalResult(Entry)> readOne) {
@@ -183,6 +189,49 @@ struct DetailsReader {
                    succeeded(entry.readCount("limit", device.limit)));
   }
 
+  LogicalResult readTask(Entry entry) {
+    std::string name;
+    JobTask task;
+    if (failed(entry.checkKeys({"name", "host"})) || failed(entry.readText("name", name)) ||
+        failed(entry.readCount("host", task.host)))
+      return failure();
+    Expected<TaskName> parsed = TaskName::parse(name);
+    if (!parsed)
+      return emitError() << entry.place << " of the topology: " << parsed.status().message();
+    topology.tasks.push_back({parsed.take(), task.host});
+    return success();
+  }
+
+  LogicalResult readNetwork() {
+    auto dict = details.getAs<DictionaryAttr>("network");
+    if (!dict)
+      return success();
+    Entry entry{dict, "network", emitError};
+    Network &network = topology.network.emplace();
+    network.joinsGPUs = dict.contains("gpus");
+    if (failed(entry.checkKeys(
+            {"bandwidth", "latency", "inside_bandwidth", "inside_latency", "gpus", "links"})) ||
+        failed(entry.readRate("bandwidth", network.bandwidth)) ||
+        failed(entry.readRate("latency", network.latency)) ||
+        failed(entry.readRate("inside_bandwidth", network.insideBandwidth)) ||
+        failed(entry.readRate("inside_latency", network.insideLatency)))
+      return failure();
+    return DetailsReader{dict, emitError, {}}.readList("links", [&](Entry e) {
+      HostLink &link = network.links.emplace_back();
+      auto readHosts = [&](StringRef key, std::vector<uint32_t> &hosts) {
+        return e.read<DenseI32ArrayAttr>(key, "an array of numbers", [&](DenseI32ArrayAttr list) {
+          hosts.assign(list.asArrayRef().begin(), list.asArrayRef().end());
+          return success();
+        });
+      };
+      return success(succeeded(e.checkKeys({"from", "to", "bandwidth", "latency"})) &&
+                     succeeded(readHosts("from", link.from)) &&
+                     succeeded(readHosts("to", link.to)) &&
+                     succeeded(e.readRate("bandwidth", link.bandwidth)) &&
+                     succeeded(e.readRate("latency", link.latency)));
+    });
+  }
+
   LogicalResult readLink(Entry entry) {
     Link link;
     topology.links.push_back(link);
@@ -208,11 +257,12 @@ static FailureOr<Topology> readTopology(ArrayRef<DeviceAttr> devices, Dictionary
 
 LogicalResult TopologyAttr::verify(EmitError emitError, ArrayRef<DeviceAttr> devices,
                                    DictionaryAttr details) {
-  for (auto [i, device] : llvm::enumerate(devices)) {
+  llvm::SmallDenseSet<DeviceAttr> known;
+  for (DeviceAttr device : devices) {
     if (!fullName(device).isFull())
       return emitError() << "device '" << device.getSpelling()
                          << "' of the topology needs a type and an id, as in /device:GPU:0";
-    if (llvm::is_contained(devices.take_front(i), device))
+    if (!known.insert(device).second)
       return emitError() << "device '" << device.getSpelling() << "' stands twice in the topology";
   }
   FailureOr<Topology> topology = readTopology(devices, details, emitError);
@@ -310,7 +360,55 @@ struct DetailsBuilder {
     details.add("logical", details.builder.getArrayAttr(logicals));
     if (!links.empty())
       details.add("links", details.builder.getArrayAttr(links));
+    addJob(topology, details);
     return details.dict();
+  }
+
+  void addJob(const Topology &topology, EntryBuilder &details) const {
+    SmallVector<Attribute> tasks, hosts;
+    for (const std::string &name : topology.hosts) {
+      EntryBuilder fields = entry();
+      fields.addText("name", name);
+      hosts.push_back(fields.dict());
+    }
+    for (const JobTask &task : topology.tasks) {
+      EntryBuilder fields = entry();
+      fields.addText("name", task.name.str());
+      fields.addIndex("host", task.host);
+      tasks.push_back(fields.dict());
+    }
+    if (!tasks.empty()) {
+      details.add("hosts", details.builder.getArrayAttr(hosts));
+      details.add("tasks", details.builder.getArrayAttr(tasks));
+    }
+    if (topology.network)
+      details.add("network", network(*topology.network));
+  }
+
+  DictionaryAttr network(const Network &network) const {
+    EntryBuilder fields = entry();
+    fields.addRate("bandwidth", network.bandwidth);
+    fields.addRate("latency", network.latency);
+    fields.addRate("inside_bandwidth", network.insideBandwidth);
+    fields.addRate("inside_latency", network.insideLatency);
+    if (network.joinsGPUs)
+      fields.addText("gpus", "nccl");
+    SmallVector<Attribute> links;
+    for (const HostLink &link : network.links) {
+      EntryBuilder each = entry();
+      auto addHosts = [&](StringRef key, const std::vector<uint32_t> &hosts) {
+        SmallVector<int32_t> numbers(hosts.begin(), hosts.end());
+        each.add(key, each.builder.getDenseI32ArrayAttr(numbers));
+      };
+      addHosts("from", link.from);
+      addHosts("to", link.to);
+      each.addRate("bandwidth", link.bandwidth);
+      each.addRate("latency", link.latency);
+      links.push_back(each.dict());
+    }
+    if (!links.empty())
+      fields.add("links", fields.builder.getArrayAttr(links));
+    return fields.dict();
   }
 };
 } // namespace
