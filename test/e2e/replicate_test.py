@@ -135,6 +135,68 @@ def r5_check_replicas(runner):
     assert "output 'y' of the replicas equals that of one device bit for bit" in log, log
 
 
+def r1_lists(runner):
+    """A range and a "*" mean what is written out."""
+    model = runner.write("dense.mlir", DENSE)
+    flags = [model, "--dim=batch=7", *runner.arrays(x=numbers(7, 32), w=numbers(32, 16, seed=1)), "--devices=CPU:0,GPU:{0..2}",
+             "--simulate"]
+    out = runner.run(*flags, "--replicate=GPU:0,GPU:1,GPU:2")
+    for given in ("GPU:{0..2}", "GPU:*", "GPU:{0..1},GPU:2"):
+        _, log = runner.gantry("run", *flags, f"--replicate={given}", "--log-device-placement", "--output", "out.npz")
+        assert all(f"device:GPU:{i}" in log for i in range(3)), log
+        with np.load(runner.scratch / "out.npz") as archive:
+            same(archive["y"], out["y"], given)
+    weighted = runner.run(*flags, "--replicate=GPU:0=2,GPU:1=1,GPU:2=1")
+    same(runner.run(*flags, "--replicate=GPU:0=2,GPU:{1..2}=1")["y"], weighted["y"], "weights")
+    _, log = runner.gantry("run", *flags, "--replicate=/job:w/GPU:*", status=1)
+    assert "--replicate: '/job:w/GPU:*' matches no device; the devices are /job:localhost" in log, log
+    _, log = runner.gantry("run", *flags, "--replicate=GPU:*,GPU:1", status=1)
+    assert "--replicate lists '/device:GPU:1' twice" in log, log
+
+
+def tasks_are_one_task(runner, count, text, *flags):
+    """The same replicas, each in a task of its own and all in one: the same bytes of outputs and variables."""
+    lists = {"one": [f"/job:localhost/task:0/GPU:{i}" for i in range(count)],
+             "tasks": [f"/job:w/task:{i}/GPU:0" for i in range(count)]}
+    state, out = {}, {}
+    for name, devices in lists.items():
+        listed = ", ".join(f'"{device}"' for device in devices)
+        model = runner.write(f"{name}.mlir", text.replace("DEVICES", f"[{listed}]"))
+        hosts = ["CPU:0"] if name == "one" else []
+        state[name] = runner.train(model, f"--devices={','.join(hosts + devices)}", "--simulate", *flags, "--repeat=3")
+        with np.load(runner.scratch / "out.npz") as archive:
+            out[name] = dict(archive)
+    for name, value in {**out["one"], **state["one"]}.items():
+        same({**out["tasks"], **state["tasks"]}[name], value, name)
+
+
+def r3_chain(runner, count, kind):
+    """Between many tasks sums go along a chain, in the order of the ranks: the bits of a direct exchange."""
+    text = f"""
+gantry.variable @w = dense<0.1> : tensor<300xf32>
+func.func @main(%x: tensor<{count}x300xf32> {{gantry.name = "x"}}) -> (tensor<300xf32> {{gantry.name = "g"}}) {{
+  %y = gantry.replicate (%x) on DEVICES takes [split 0] gives [same] : (tensor<{count}x300xf32>) -> tensor<300xf32> {{
+  ^bb0(%a: tensor<?x300xf32>):
+    %s = gantry.reduce_sum %a {{axes = array<i64: 0>}} : (tensor<?x300xf32>) -> tensor<300xf32>
+    %r = gantry.all_reduce {kind} %s : (tensor<300xf32>) -> tensor<300xf32>
+    gantry.assign_add @w, %r : tensor<300xf32>
+    gantry.yield %r : tensor<300xf32>
+  }}
+  return %y : tensor<300xf32>
+}}
+"""
+    tasks_are_one_task(runner, count, text, *runner.arrays(x=numbers(count, 300)))
+
+
+def r3_steps_of_tasks(runner, count, batch, weights=None, central=False):
+    devices = "[" + ", ".join(f'"GPU:{i}"' for i in range(count)) + "]"
+    text = step(count, batch, weights, central).replace("(%x, %y)", "(%x, %target)").replace(
+        f"%y: tensor<{batch}x2xf32>", f"%target: tensor<{batch}x2xf32>").replace(devices, "DEVICES")
+    assert "DEVICES" in text
+    tasks_are_one_task(runner, count, text.replace('{gantry.device = #gantry.device<"CPU:0">} ', ""),
+                       *runner.arrays(x=numbers(batch, 4), y=numbers(batch, 2, seed=1)))
+
+
 #===------------------------------------------------------------------------===#
 # Training steps, with gradients written by hand
 #===------------------------------------------------------------------------===#
@@ -708,6 +770,14 @@ CASES = {
     "r2_dense_empty_shards": lambda r: r1_dense(r, 8, 5),
     "r2_no_op_on_an_empty_shard": r2_no_op_on_an_empty_shard,
     "r1_fixed_batch": r1_fixed_batch,
+    "r1_lists": r1_lists,
+    "r3_chain_sum": lambda r: r3_chain(r, 70, "sum"),
+    "r3_chain_mean": lambda r: r3_chain(r, 65, "mean"),
+    "r3_direct_tasks": lambda r: r3_chain(r, 5, "sum"),
+    "r3_steps_of_tasks": lambda r: r3_steps_of_tasks(r, 3, 7),
+    "r3_steps_of_tasks_empty": lambda r: r3_steps_of_tasks(r, 4, 5),
+    "r3_steps_of_tasks_weighted": lambda r: r3_steps_of_tasks(r, 2, 9, (2, 1)),
+    "r3_steps_of_tasks_central": lambda r: r3_steps_of_tasks(r, 3, 7, central=True),
     "r1_refused_sum": lambda r: r1_refused(
         r, SUM, "--replicate: output 'sum' ('tensor<f32>') is computed from the batch, but its first dimension is "
                 "not the batch: every replica would have another; write the graph with gantry.replicate and say "

@@ -11,6 +11,11 @@
 // soon as its values are there; these sums are what is exchanged, and the tree above them is done
 // chunk by chunk.
 //
+// Between many tasks of a job that would be ranks times ranks copies. There the sum goes along a
+// chain instead: each rank adds its value to what the one before it sends, piece by piece, and the
+// sums come back the same way. The order of the sum and so its bits are the same, and the ops are
+// as many as there are ranks.
+//
 // Where a library may do it, the exchange becomes the second region of a gantry.if that the library
 // decides, and the first one has a part of the collective for each rank
 // (docs/designs/libraries.md).
@@ -35,6 +40,9 @@ namespace gantry {
 
 /// More pieces than this hide no more copies and only add commands.
 static constexpr int64_t kMostPieces = 8;
+
+/// Ranks of several tasks that exchange with each other directly; more of them make a chain.
+static constexpr size_t kMostDirect = 64;
 
 namespace {
 /// What a rank has to give: one of the values, or of a tree the sum of several.
@@ -110,6 +118,8 @@ private:
 
   /// One for each rank.
   SmallVector<Value> combine(ArrayRef<Value> values) {
+    if (isChain())
+      return passAlong(values);
     SmallVector<Term> terms;
     if (op.getTree())
       addLocally(values, {0, count()}, terms);
@@ -328,6 +338,61 @@ private:
     return place(SliceOp::create(builder, op.getLoc(), part, value, ArrayRef<int64_t>{begin},
                                  ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1}),
                  rank, what);
+  }
+
+  /// Numbers that are rounded after each addition have the same sum in one op and in many.
+  bool isChain() {
+    const Type element = type.getElementType();
+    const bool isRoundedOnce = element.isF16() || element.isBF16();
+    return ranks() > kMostDirect && !op.getTree() && !isRoundedOnce &&
+           taskOf(devices.front().getName()) != taskOf(devices.back().getName());
+  }
+
+  SmallVector<Value> passAlong(ArrayRef<Value> values) {
+    SmallVector<Value> flat;
+    for (Value value : values)
+      flat.push_back(flatten(value));
+    const int64_t elements = type.getNumElements();
+    const int64_t pieces = std::clamp<int64_t>(getByteSize(type) / pieceBytes, 1, kMostPieces);
+    const int64_t each = std::max<int64_t>(llvm::divideCeil(elements, pieces), 1);
+    SmallVector<SmallVector<Value>> sums(ranks()); // by rank, then piece
+    for (int64_t begin = 0; begin < std::max<int64_t>(elements, 1); begin += each) {
+      const int64_t size = std::min(each, elements - begin);
+      const std::string piece = std::to_string(sums.front().size());
+      auto partOf = [&](size_t rank) {
+        return size == elements ? flat[rank] : cut(flat[rank], begin, size, rank, "piece_" + piece);
+      };
+      Value sum = partOf(0);
+      for (size_t rank = 1; rank < ranks(); ++rank)
+        sum = place(
+            AddNOp::create(builder, op.getLoc(), sum.getType(), ValueRange{sum, partOf(rank)}),
+            rank, "sum_" + piece);
+      if (isEqualMean())
+        sum = scale(sum, 1.0 / double(ranks()), ranks() - 1, "mean_" + piece);
+      for (size_t rank = ranks(); rank-- > 0;) {
+        if (rank + 1 < ranks())
+          sum = CopyOp::create(builder, op.getLoc(), sum, devices[rank], /*force=*/false,
+                               /*cause=*/StringAttr());
+        sums[rank].push_back(sum);
+      }
+    }
+    return join(sums);
+  }
+
+  /// The whole value of each rank from its pieces.
+  SmallVector<Value> join(ArrayRef<SmallVector<Value>> pieces) {
+    SmallVector<Value> results;
+    for (size_t rank = 0; rank < ranks(); ++rank) {
+      auto whole = RankedTensorType::get({type.getNumElements()}, type.getElementType());
+      Value joined = pieces[rank].front();
+      if (pieces[rank].size() > 1)
+        joined = place(ConcatOp::create(builder, op.getLoc(), whole, pieces[rank], /*axis=*/0),
+                       rank, "join");
+      results.push_back(joined.getType() == type
+                            ? joined
+                            : ReshapeOp::create(builder, op.getLoc(), type, joined).getResult());
+    }
+    return results;
   }
 
   SmallVector<Value> exchange(ArrayRef<Term> terms) {
