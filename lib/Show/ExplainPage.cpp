@@ -2,6 +2,7 @@
 // does it fit, where does everything run and why, what takes the time. So there is a line for each
 // device, reason, expensive kernel and way that values are copied, not for each op.
 #include "ExplainText.h"
+#include "TaskRows.h"
 
 #include "gantry/Show/Text.h"
 
@@ -38,17 +39,25 @@ void printDevices(Page &page, const Subject &subject, const fb::Function &functi
   for (const DeviceLoad &load : loads)
     most = std::max(most, load.compute);
   Table table({"device", ">ops", ">compute", "", ">copies", ">copied", ">memory", ">limit", ""});
+  std::vector<TaskRow> rows;
   for (uint32_t d = 0; d < loads.size(); ++d) {
     const DeviceLoad &load = loads[d];
     const fb::Device &device = *subject.plan.devices()->Get(d);
     const uint64_t limit = device.memory_limit();
     const uint64_t memory = subject.memoryOf(d).total() + bindingBytes(function.inputs(), d) +
                             bindingBytes(function.outputs(), d);
-    table.add({shortDeviceName(subject.plan, d) + " (" + std::string(textOf(device.driver())) + ")",
-               std::to_string(load.ops), formatSeconds(load.compute),
-               bar(load.compute / most, barWidth(page)), formatSeconds(load.copies),
-               formatBytes(load.copied), formatBytes(memory), limit ? formatBytes(limit) : "none",
-               limit ? percent(static_cast<double>(memory), static_cast<double>(limit)) : ""});
+    rows.push_back(
+        {{d},
+         {},
+         {" (" + std::string(textOf(device.driver())) + ")", std::to_string(load.ops),
+          formatSeconds(load.compute), bar(load.compute / most, barWidth(page)),
+          formatSeconds(load.copies), formatBytes(load.copied), formatBytes(memory),
+          limit ? formatBytes(limit) : "none",
+          limit ? percent(static_cast<double>(memory), static_cast<double>(limit)) : ""}});
+  }
+  for (TaskRow &row : foldRows(subject.plan, std::move(rows))) {
+    row.cells.front() = devicesText(subject.plan, row.devices) + row.cells.front();
+    table.add(std::move(row.cells));
   }
   page.print("\n");
   page.table(table, Long::cut);
@@ -75,7 +84,7 @@ std::vector<Reason> reasonsOf(const Subject &subject, const fb::Function &functi
                : why(subject, *op);
     const auto [place, isNew] = places.try_emplace({op->device(), text}, reasons.size());
     if (isNew)
-      reasons.push_back({op->device(), text, {}});
+      reasons.push_back({{op->device()}, text, {}});
     reasons[place->second].ops.push_back(nodeOf(*op));
   }
   std::stable_sort(reasons.begin(), reasons.end(),
@@ -85,20 +94,44 @@ std::vector<Reason> reasonsOf(const Subject &subject, const fb::Function &functi
 
 namespace {
 
+/// In a job one for tasks of which as many ops are there for the same reason.
+void foldReasons(const fb::Plan &plan, std::vector<Reason> &reasons) {
+  if (!isJob(plan))
+    return;
+  std::vector<Reason> folded;
+  std::map<std::tuple<size_t, std::string, fb::DeviceType>, size_t> places;
+  for (Reason &reason : reasons) {
+    const fb::DeviceType type = plan.devices()->Get(reason.devices.front())->type();
+    const auto [place, isNew] =
+        places.try_emplace({reason.ops.size(), reason.why, type}, folded.size());
+    if (isNew) {
+      folded.push_back(std::move(reason));
+      continue;
+    }
+    Reason &into = folded[place->second];
+    into.devices.push_back(reason.devices.front());
+    into.ops.insert(into.ops.end(), reason.ops.begin(), reason.ops.end());
+  }
+  reasons = std::move(folded);
+}
+
 void printReasons(Page &page, const Subject &subject, const fb::Function &function, size_t rows) {
   std::vector<Reason> reasons = reasonsOf(subject, function, false);
-  const bool byRule = reasons.size() > rows;
+  std::vector<Reason> folded = reasons;
+  foldReasons(subject.plan, folded);
+  const bool byRule = folded.size() > rows;
   if (byRule)
     reasons = reasonsOf(subject, function, true);
+  foldReasons(subject.plan, reasons);
   if (reasons.empty())
     return;
   const std::vector<std::string_view> all = nodeNamesOf(function);
   Table table({">ops", "device", "~why", "~which"});
   const size_t shown = std::min(reasons.size(), rows);
   for (size_t i = 0; i < shown; ++i)
-    table.add(
-        {std::to_string(reasons[i].ops.size()), shortDeviceName(subject.plan, reasons[i].device),
-         reasons[i].why + (byRule ? ", for several reasons" : ""), partsOf(reasons[i].ops, all)});
+    table.add({std::to_string(reasons[i].ops.size()), devicesText(subject.plan, reasons[i].devices),
+               reasons[i].why + (byRule ? ", for several reasons" : ""),
+               partsOf(reasons[i].ops, all)});
   page.print("\n");
   page.table(table, Long::cut);
   page.more("reasons", shown, reasons.size());
@@ -157,6 +190,28 @@ void printAgain(Page &page, const Subject &subject, const Launches &launches) {
   page.paragraph("computed again, so that less is held: " + text);
 }
 
+/// What tasks of a job run alike.
+struct FoldedUses {
+  const KernelUse *first;
+  std::vector<uint32_t> devices;
+};
+
+std::vector<FoldedUses> foldUses(const Subject &subject, const std::vector<KernelUse> &uses) {
+  std::vector<FoldedUses> folded;
+  std::map<std::tuple<std::string, uint64_t, std::string, size_t>, size_t> places;
+  const bool folds = isJob(subject.plan);
+  for (const KernelUse &use : uses) {
+    const auto [place, isNew] =
+        places.try_emplace({subject.codeOf(use.symbol, use.device), use.launches,
+                            formatSeconds(use.seconds), folds ? 0 : folded.size()},
+                           folded.size());
+    if (isNew)
+      folded.push_back({&use, {}});
+    folded[place->second].devices.push_back(use.device);
+  }
+  return folded;
+}
+
 void printKernels(Page &page, const Subject &subject, const fb::Function &function,
                   const Launches &launches, size_t rows) {
   const std::vector<KernelUse> uses = subject.kernelsOf(launches);
@@ -170,19 +225,23 @@ void printKernels(Page &page, const Subject &subject, const fb::Function &functi
     return;
   Table table({uses.size() > rows ? "~most expensive" : "~kernel", "device", ">launches",
                ">predicted", ">share", "~code"});
-  const size_t shown = std::min(uses.size(), rows);
+  const std::vector<FoldedUses> folded = foldUses(subject, uses);
+  const size_t shown = std::min(folded.size(), rows);
   double rest = all;
+  size_t left = uses.size();
   for (size_t i = 0; i < shown; ++i) {
-    const KernelUse &use = uses[i];
-    rest -= use.seconds;
-    table.add({someOf(use.nodes), shortDeviceName(subject.plan, use.device),
-               std::to_string(use.launches), formatSeconds(use.seconds), percent(use.seconds, all),
-               subject.codeOf(use.symbol, use.device)});
+    const KernelUse &use = *folded[i].first;
+    const auto number = static_cast<double>(folded[i].devices.size());
+    rest -= number * use.seconds;
+    left -= folded[i].devices.size();
+    table.add({someOf(use.nodes), devicesText(subject.plan, folded[i].devices),
+               std::to_string(use.launches), formatSeconds(use.seconds),
+               percent(number * use.seconds, all), subject.codeOf(use.symbol, use.device)});
   }
   page.table(table, Long::cut);
-  if (shown < uses.size())
-    page.print("  … and %zu more kernels, %s, %s (--all)\n", uses.size() - shown,
-               formatSeconds(rest).c_str(), percent(rest, all).c_str());
+  if (left > 0)
+    page.print("  … and %zu more kernels, %s, %s (--all)\n", left, formatSeconds(rest).c_str(),
+               percent(rest, all).c_str());
 }
 
 //--- copies
@@ -221,17 +280,24 @@ void printCopies(Page &page, const Subject &subject, const Ledger &ledger, size_
   const bool apart = ledger.copies.size() <= rows;
   const std::vector<CopyRoute> ways = waysOf(subject, ledger, apart);
   Table table({"copies", "kind", "from", "to", ">number", ">bytes", ">predicted", "~caused by"});
-  const size_t shown = std::min(ways.size(), rows);
+  std::vector<TaskRow> folded;
+  for (const CopyRoute &way : ways)
+    folded.push_back({{way.first->from},
+                      {way.first->to},
+                      {timeOf(way.first->time), std::string(copyKindName(way.first->kind)),
+                       std::to_string(way.copies), formatBytes(way.bytes),
+                       formatSeconds(way.seconds), someOf(way.causes)}});
+  folded = foldRows(subject.plan, std::move(folded));
+  const size_t shown = std::min(folded.size(), rows);
   for (size_t i = 0; i < shown; ++i) {
-    const CopyRoute &way = ways[i];
-    table.add({timeOf(way.first->time), std::string(copyKindName(way.first->kind)),
-               shortDeviceName(subject.plan, way.first->from),
-               shortDeviceName(subject.plan, way.first->to), std::to_string(way.copies),
-               formatBytes(way.bytes), formatSeconds(way.seconds), someOf(way.causes)});
+    std::vector<std::string> &cells = folded[i].cells;
+    cells.insert(cells.begin() + 2, {devicesText(subject.plan, folded[i].devices),
+                                     devicesText(subject.plan, folded[i].others)});
+    table.add(std::move(cells));
   }
   page.print("\n");
   page.table(table, Long::cut);
-  page.more("ways", shown, ways.size());
+  page.more("ways", shown, folded.size());
 }
 
 //--- memory
@@ -275,6 +341,7 @@ void printPage(Page &page, const Subject &subject, const fb::Function &function,
     page.print("\n");
     page.paragraph(prediction);
   }
+  printTasks(page, subject, function, ledger);
   printDevices(page, subject, function, subject.loadsOf(function, ledger));
   page.print("\n");
   page.paragraph(placementSummary(subject.plan, function, ledger));

@@ -1,6 +1,7 @@
 // The parts of an explanation for people.
 #pragma once
 
+#include "gantry/Plan/Ledger.h"
 #include "gantry/Show/Explain.h"
 
 namespace gantry::show {
@@ -8,6 +9,11 @@ namespace gantry::show {
 /// The first page about a function: what runs where and why, what takes time, what is copied, what
 /// memory it takes. Rows that say the same are one; `rows` of a table at most.
 void printPage(Page &page, const Subject &subject, const plan::fb::Function &function, size_t rows);
+
+/// Of a job: its tasks, hosts and network, and what each task sends and receives. Of a plan of one
+/// task nothing.
+void printTasks(Page &page, const Subject &subject, const plan::fb::Function &function,
+                const plan::Ledger &ledger);
 
 /// Every op, copy and kernel, or those of Question.op, a row each.
 void printDetails(Page &page, const Subject &subject, const plan::fb::Function &function);
@@ -26,9 +32,10 @@ void printBindings(Page &page, const Subject &subject, const plan::fb::Function 
 /// "requested: asked at model.mlir:4:8, fell back".
 std::string why(const Subject &subject, const plan::fb::PlacedOp &op);
 
-/// Why ops are where they are: a row for those on one device for one reason.
+/// Why ops are where they are: a row for those on one device for one reason, in a job on the same
+/// devices of several tasks.
 struct Reason {
-  uint32_t device;
+  std::vector<uint32_t> devices;
   std::string why;
   std::vector<std::string_view> ops; ///< as nodeOf says
 };

@@ -1,5 +1,7 @@
 #include "gantry/Show/PlacementLog.h"
 
+#include "TaskRows.h"
+
 #include "gantry/Show/Reports.h"
 
 #include "gantry/Support/Bytes.h"
@@ -135,11 +137,15 @@ std::string opsPerDevice(const fb::Plan &plan, const fb::Function &function) {
   for (const auto *op : listOf(function.placed_ops()))
     ++counts[op->device()];
   std::string text;
-  for (const fb::DeviceType type : {fb::DeviceType::gpu, fb::DeviceType::cpu})
+  for (const fb::DeviceType type : {fb::DeviceType::gpu, fb::DeviceType::cpu}) {
+    std::vector<TaskRow> rows;
     for (uint32_t d = 0; d < counts.size(); ++d)
       if (counts[d] && plan.devices()->Get(d)->type() == type)
-        text += (text.empty() ? ": " : ", ") + shortDeviceName(plan, d) + " " +
-                std::to_string(counts[d]);
+        rows.push_back({{d}, {}, {std::to_string(counts[d])}});
+    for (const TaskRow &row : foldRows(plan, std::move(rows)))
+      text += (text.empty() ? ": " : ", ") + devicesText(plan, row.devices) + " " +
+              row.cells.front() + (row.devices.size() > 1 ? " each" : "");
+  }
   return text;
 }
 

@@ -242,7 +242,7 @@ void addReasons(JSONWriter &json, const Subject &subject, const fb::Function &fu
   json.key("reasons").beginArray();
   for (const Reason &reason : reasonsOf(subject, function, /*byRule=*/false))
     json.beginObject()
-        .member("device", reason.device)
+        .member("device", reason.devices.front())
         .member("why", reason.why)
         .member("ops", uint64_t(reason.ops.size()))
         .member("which", partsOf(reason.ops, all))

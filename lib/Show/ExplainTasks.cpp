@@ -1,0 +1,96 @@
+// A job explained: who takes part and where, and the bytes that leave and enter each task.
+#include "ExplainText.h"
+#include "TaskRows.h"
+
+#include "gantry/Device/NetworkModel.h"
+#include "gantry/Device/Task.h"
+#include "gantry/Plan/PlanTopology.h"
+#include "gantry/Show/Text.h"
+#include "gantry/Support/Bytes.h"
+#include "gantry/Support/Format.h"
+
+#include <algorithm>
+#include <map>
+
+namespace gantry::show {
+
+using namespace plan;
+
+namespace {
+struct Traffic {
+  uint64_t copies = 0, sent = 0, received = 0; ///< of a run
+  uint64_t memory = 0;
+};
+
+/// "45 GB/s, 2.5 µs".
+std::string ratesOf(double bandwidth, double latency) {
+  return format("%.3g GB/s, ", bandwidth / 1e9) + formatSeconds(latency);
+}
+
+/// "64 tasks /job:worker/task:{0..63} on 64 hosts; network 45 GB/s, 2.5 µs, ..."
+std::string jobLine(const Topology &topology, const std::vector<TaskName> &tasks) {
+  std::string line = counted(tasks.size(), "task") + " " + foldTasks(tasks);
+  if (topology.tasks.empty())
+    return line + " on one host";
+  line += " on " + counted(topology.hosts.size(), "host");
+  if (topology.network) {
+    const Network &network = *topology.network;
+    line += "; network " +
+            ratesOf(network.bandwidth > 0 ? network.bandwidth : StandInNetwork::bandwidth,
+                    network.latency);
+    if (topology.tasks.size() > topology.hosts.size())
+      line += ", inside of a host " + ratesOf(network.insideBandwidth > 0
+                                                  ? network.insideBandwidth
+                                                  : StandInNetwork::insideBandwidth,
+                                              network.insideLatency);
+    line += network.joinsGPUs ? ", straight between GPUs" : "";
+  }
+  return line;
+}
+} // namespace
+
+void printTasks(Page &page, const Subject &subject, const fb::Function &function,
+                const Ledger &ledger) {
+  if (!isJob(subject.plan))
+    return;
+  const Topology topology = topologyOf(subject.plan);
+  const std::vector<TaskName> tasks = tasksOf(topology);
+  std::map<TaskName, Traffic> traffic;
+  std::map<TaskName, uint32_t> firstOf; // a device of each
+  for (uint32_t d = topology.logical.size(); d-- > 0;) {
+    const TaskName task = taskOf(topology.logical[d].name);
+    firstOf[task] = d;
+    traffic[task].memory += subject.memoryOf(d).total() + bindingBytes(function.inputs(), d) +
+                            bindingBytes(function.outputs(), d);
+  }
+  for (const LedgerCopy &copy : ledger.copies) {
+    const TaskName from = taskOf(topology.logical[copy.from].name),
+                   to = taskOf(topology.logical[copy.to].name);
+    if (copy.time == CopyTime::load || from == to)
+      continue;
+    const auto bytes = static_cast<uint64_t>(static_cast<double>(copy.bytes) * copy.rounds);
+    traffic[from].sent += bytes;
+    traffic[to].received += bytes;
+    ++traffic[from].copies;
+    ++traffic[to].copies;
+  }
+  page.print("\n");
+  page.paragraph(jobLine(topology, tasks));
+  Table table({"task", ">memory", ">sent per run", ">received", ">in copies"});
+  std::vector<TaskRow> rows;
+  for (const auto &[task, own] : traffic)
+    rows.push_back({{firstOf[task]},
+                    {},
+                    {formatBytes(own.memory), formatBytes(own.sent), formatBytes(own.received),
+                     std::to_string(own.copies)}});
+  for (TaskRow &row : foldRows(subject.plan, std::move(rows))) {
+    std::vector<TaskName> named;
+    for (uint32_t device : row.devices)
+      named.push_back(taskOf(topology.logical[device].name));
+    row.cells.insert(row.cells.begin(), foldTasks(named));
+    table.add(std::move(row.cells));
+  }
+  page.table(table, Long::cut);
+}
+
+} // namespace gantry::show
