@@ -19,8 +19,8 @@ module {
     %0 = plan.buffer size 1048576 on @d0 "a" : tensor<262144xf32>
     %1 = plan.buffer size 1048576 on @d1 "b" : tensor<262144xf32>
     %2 = plan.buffer size 1048576 on @d2 "c" : tensor<262144xf32>
-    plan.copy %0 to %1 on @d1 "b"
-    plan.copy %0 to %2 on @d2 "c"
+    plan.copy %0 to %1 on @d1 "b" at "here"
+    plan.copy %0 to %2 on @d2 "c" at "here"
   }
 }
 )";
