@@ -351,6 +351,14 @@ class Refused(unittest.TestCase):
                      lambda: gt.Towers(weights="even"))
         with self.assertRaisesRegex(gt.InvalidArgumentError, "'a replica' is placed on .*GPU:7"):
             gt.Mirrored(["GPU:7"])
+        with self.assertRaisesRegex(gt.InvalidArgumentError, "'a replica' is placed on .*GPU:2.*unknown device"):
+            gt.Mirrored(["GPU:{1..2}"])
+        self.refused("'GPU:{1..0}', column 5: the range ends before it begins", lambda: gt.Mirrored(["GPU:{1..0}"]))
+
+    def test_a_range_and_a_star_are_several_devices(self):
+        for given in (["GPU:{0..1}"], ["GPU:*"], ["GPU:0", "GPU:{1..1}"]):
+            self.assertEqual(repr(mirrored(given).devices), "(GPU:0, GPU:1)")
+        self.assertEqual(mirrored(["GPU:*"], {"GPU:{0..1}": 3}).weights, (3, 3))
 
     def each(self, f, *arrays, **named):
         strategy = mirrored()
