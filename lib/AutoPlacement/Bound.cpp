@@ -19,7 +19,7 @@ struct Choice {
 /// longer than the bound is worth.
 class Choices {
 public:
-  explicit Choices(const OrderedGraph &graph) : graph(graph) {
+  explicit Choices(const OrderedGraph &graph) {
     for (uint32_t place = 0; place < graph.numTasks(); ++place) {
       begins.push_back(all.size());
       if (graph.only[place] != noIndex)
@@ -28,6 +28,8 @@ public:
         for (uint32_t d = 0; d < graph.numDevices; ++d)
           if (double seconds = graph.secondsOf(place)[d]; seconds != notAllowed)
             all.push_back({d, seconds});
+      if (all.size() == begins.back()) // nowhere: there is no placement, and so no bound
+        all.push_back({0, notAllowed});
     }
     begins.push_back(all.size());
   }
@@ -38,7 +40,6 @@ public:
   bool isAnywhere(uint32_t place) const { return of(place).size() > kMostInTables; }
 
 private:
-  const OrderedGraph &graph;
   std::vector<size_t> begins;
   std::vector<Choice> all;
 };
@@ -251,6 +252,8 @@ private:
 
   double own(uint32_t place, const Choice &choice) const {
     const uint32_t d = choice.device;
+    if (choice.seconds == notAllowed)
+      return notAllowed;
     return (weights[1 + d] + (isOnPath[place] ? weights[0] : 0)) * choice.seconds +
            weights[1 + devices + d] * perByte[d] * share[place];
   }

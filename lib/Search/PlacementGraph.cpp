@@ -215,11 +215,12 @@ private:
 
   /// Of many devices an op that may run on one of them alone has no times of the others.
   void setSeconds(AutoTask &task, const KernelGroup &group, uint64_t outside) {
-    if (machine.numDevices() > placement::kMostInTables)
+    if (machine.numDevices() > placement::kMostInTables) {
       if (auto copy = dyn_cast<CopyOp>(group.roots.back()); copy && machine.find(copy.getDevice()))
         task.only = *machine.find(copy.getDevice());
       else if (ArrayRef<uint32_t> list = devicesOf(group.roots.back()); !copy && list.size() == 1)
         task.only = list.front();
+    }
     for (uint32_t d : task.only == noIndex ? ArrayRef(machine.all) : machine.listOf(task.only))
       task.seconds.push_back(secondsOn(group, outside, d));
   }

@@ -401,6 +401,13 @@ TEST(AutoBound, CountsCopiesThatNoPlacementAvoids) {
   EXPECT_EQ(lowerBound(problem), 11);
 }
 
+TEST(AutoBound, OfATaskThatMayRunNowhere) {
+  AutoProblem problem = devices(2, 0, 5);
+  uint32_t input = addArgument(problem, 64, 0);
+  problem.ends.push_back({addTask(problem, {input}, {notAllowed, notAllowed}, 64), 0});
+  EXPECT_EQ(lowerBound(problem), notAllowed);
+}
+
 TEST(AutoBound, DividesTheWorkByTheSpeedOfTheDevices) {
   AutoProblem problem = devices(3);
   for (int i = 0; i < 70; ++i)
