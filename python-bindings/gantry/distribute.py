@@ -304,11 +304,11 @@ class Strategy:
         values = [value if isinstance(value, Value) else graph.value(value) for value in values]
         graph.locate()
         with device_named(None):
-            return graph.op("all_reduce", values, [("kind", _c.ATTRIBUTE_ENUM, "sum"), ("devices", _c.ATTRIBUTE_TEXT, _listed(devices)),
+            return graph.op("all_reduce", values, [("kind", _c.ATTRIBUTE_ENUM, "sum"), ("devices", _c.ATTRIBUTE_TEXT, _attribute_of(devices)),
                                                    ("tree", _c.ATTRIBUTE_UNIT, True)])
 
 
-def _listed(devices):
+def _attribute_of(devices):
     return "[" + ", ".join(f'#gantry.device<"{each!r}">' for each in devices) + "]"
 
 
@@ -345,7 +345,7 @@ class Mirrored(Strategy):
         """A gantry.replicate that takes and gives values for each replica; `outputs`: their types in one."""
         graph.locate()
         modes = lambda count: "[" + ", ".join(["#gantry.replica_mode<per_replica>"] * count) + "]"
-        said = {"devices": _listed(self.devices), "inputs": modes(len(types)), "outputs": modes(len(outputs))}
+        said = {"devices": _attribute_of(self.devices), "inputs": modes(len(types)), "outputs": modes(len(outputs))}
         graph.begin_op("replicate", given, [(name, _c.ATTRIBUTE_TEXT, text) for name, text in said.items()],
                        [each for each in outputs for _ in self.devices])
         try:
