@@ -91,7 +91,9 @@ def make_case(seed, number):
         for _ in range(g.one((0, 1, 1, 2, 3))):
             term = g.binary(g.one(("mul", "mul", "add", "maximum")), term,
                             term if g.chance(0.3) else g.stretched(shape, axes))
-        total = g.reduced(g.one(("reduce_sum", "reduce_mean")), g.binary("mul", term, term), axes, keep)
+        # A product of two inputs alone is what a matrix product is made of.
+        added = g.binary("mul", term, term) if g.chance(0.7) else g.binary("mul", g.given(shape), g.stretched(shape, axes))
+        total = g.reduced(g.one(("reduce_sum", "reduce_mean")), added, axes, keep)
         for _ in range(g.one((0, 0, 1, 2))):
             total = g.binary("mul", total, g.given(total[1].shape if g.chance(0.6) else ()))
         outputs.append(total)
