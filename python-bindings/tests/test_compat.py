@@ -22,7 +22,7 @@ MISSING = (
     ("from gantry.compat import tf; tf.distribute.TPUStrategy()", "gantry.compat.tf.distribute has no 'TPUStrategy': gantry.Mirrored and "
      "gantry.Towers are strategies of gantry.Trainer; gantry.compile(..., replicate=[...]) splits a batch that is not trained on"),
     ("from gantry.compat import tf; tf.data.TFRecordDataset", "gantry.compat.tf.data has no 'TFRecordDataset': data sets are gantry.data.Dataset"),
-    ("from gantry.compat import tf; tf.custom_gradient", "gantry.compat.tf has no 'custom_gradient': gradients are gantry.grad, "
+    ("from gantry.compat import tf; tf.recompute_grad", "gantry.compat.tf has no 'recompute_grad': gradients are gantry.grad, "
      "value_and_grad, vjp and jvp"),
     ("from gantry.compat import tf; tf.compat.v1.get_local_variable", "gantry.compat.tf has no 'get_local_variable': gantry.ops has every op"),
     ("from gantry.compat import tf; tf.compat.v1.train.FtrlOptimizer", "gantry.compat.tf.train has no 'FtrlOptimizer': optimizers are "

@@ -22,7 +22,7 @@ TEXTS = "Gantry has no strings; Python's print and time have the values of array
 # By library: names, each with what comes below it, and what is said of them.
 _SAID = {
     "tf": ((("keras", "losses", "metrics", "layers", "estimator"), LAYERS), (("optimizers", "train"), OPTIMISERS),
-           (("distribute",), REPLICAS), (("data", "io", "image", "summary"), DATA), (("custom_gradient", "recompute_grad"), GRADIENTS),
+           (("distribute",), REPLICAS), (("data", "io", "image", "summary"), DATA), (("recompute_grad",), GRADIENTS),
            (("strings", "timestamp", "string", "py_function"), TEXTS)),
     "torch": ((("nn",), LAYERS), (("optim",), OPTIMISERS), (("utils", "load", "save"), DATA),
               (("autograd",), GRADIENTS),
