@@ -81,3 +81,16 @@ func.func @apart(%x: tensor<128x64xf32>, %y: tensor<128x64xf64>) -> (tensor<128x
   %e = gantry.reduce_sum %d {axes = array<i64: 0>} : (tensor<128x64xf64>) -> tensor<64xf64>
   return %a, %b, %c, %e : tensor<128x64xf32>, tensor<64xf32>, tensor<128xf32>, tensor<64xf64>
 }
+
+// -----
+
+// A sum of products of inputs alone would be a matrix product to those that emit it, whose fused multiply-adds round no product.
+// CHECK-LABEL: func.func @products(
+// CHECK: %[[P:.*]] = gantry.launch @kernels_cpu::@mul_0(%arg0, %arg1)
+// CHECK-NEXT: gantry.launch @kernels_cpu::@reduce_sum_{{.*}}(%[[P]]
+func.func @products(%x: tensor<2x148x64xf32>, %y: tensor<2x148x64xf32>, %b: tensor<64xf32>) -> tensor<64xf32> {
+  %p = gantry.mul %x, %y : (tensor<2x148x64xf32>, tensor<2x148x64xf32>) -> tensor<2x148x64xf32>
+  %s = gantry.reduce_sum %p {axes = array<i64: 0, 1>} : (tensor<2x148x64xf32>) -> tensor<64xf32>
+  %r = gantry.add %s, %b : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
