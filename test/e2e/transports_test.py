@@ -20,9 +20,21 @@ CHECKS = ("texts", "messages", "broadcasts", "all-gather", "all-to-all", "lanes 
 # By launcher: what it is asked besides, its library, how it calls itself.
 LAUNCHERS = {"mpirun.openmpi": (("--oversubscribe", "--allow-run-as-root"), "libmpi.so.40", "Open MPI"),
              "mpirun.mpich": ((), "libmpich.so.12", "MPICH")}
-INSTALLED = [name for name in LAUNCHERS if shutil.which(name)]
+
+
+def starts(launcher):
+    """Whether it starts programs at all on this machine, which takes a network interface and a host name."""
+    if not shutil.which(launcher):
+        return False
+    done = subprocess.run([launcher, *LAUNCHERS[launcher][0], "-n", "2", "true"], capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        print(f"{launcher} starts no programs here: {(done.stderr or done.stdout).strip()[:300]}")
+    return done.returncode == 0
+
+
+INSTALLED = [name for name in LAUNCHERS if starts(name)]
 if not INSTALLED:
-    print("skipped: neither mpirun.openmpi nor mpirun.mpich is installed (tools/dev/install_deps.sh test)")
+    print("skipped: neither mpirun.openmpi nor mpirun.mpich starts programs here (tools/dev/install_deps.sh test)")
     sys.exit(77)
 # Where ptrace is not allowed Open MPI says so at every large message, and goes on (ompi#4948).
 QUIET = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
