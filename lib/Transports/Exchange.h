@@ -7,6 +7,11 @@
 
 namespace gantry::runtime {
 
+inline char *at(void *data, uint64_t offset) { return static_cast<char *>(data) + offset; }
+inline const char *at(const void *data, uint64_t offset) {
+  return static_cast<const char *>(data) + offset;
+}
+
 /// The place of a rank in a group; the group's size where it is not in it.
 size_t placeIn(const Group &group, uint32_t rank);
 

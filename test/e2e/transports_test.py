@@ -16,7 +16,7 @@ import unittest
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/dev").resolve()
 PROGRAM = BUILD / "bin/transport-program"
 LONG = "GANTRY_TEST_LONG" in os.environ
-CHECKS = ("texts", "messages", "broadcasts", "all-gather", "all-to-all", "lanes apart", "many lanes", "wrong parts", "memory")
+CHECKS = ("texts", "messages", "broadcasts", "all-gather", "all-to-all", "lanes apart", "many lanes", "wrong parts", "memory", "forked child")
 # By launcher: what it is asked besides, its library, how it calls itself.
 LAUNCHERS = {"mpirun.openmpi": (("--oversubscribe", "--allow-run-as-root"), "libmpi.so.40", "Open MPI"),
              "mpirun.mpich": ((), "libmpich.so.12", "MPICH")}

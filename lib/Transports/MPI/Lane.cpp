@@ -36,11 +36,6 @@ struct Counts {
   }
 };
 
-char *at(void *data, uint64_t offset) { return static_cast<char *>(data) + offset; }
-const char *at(const void *data, uint64_t offset) {
-  return static_cast<const char *>(data) + offset;
-}
-
 } // namespace
 
 /// Sizes are copied: MPI reads counts until an exchange is over.
@@ -113,7 +108,7 @@ void MPILane::start(Part &part) {
     startAllToAll(part);
     break;
   }
-  wire.progress.begun(part.operation);
+  wire.progress.finish(part.operation);
 }
 
 void MPILane::ended(Part &part) {
@@ -126,32 +121,37 @@ void MPILane::ended(Part &part) {
     isIdle.notify_all();
 }
 
+void MPILane::forPieces(uint64_t bytes, const std::function<void(uint64_t, int)> &piece) const {
+  uint64_t offset = 0;
+  do {
+    const uint64_t size = std::min(bytes - offset, wire.mostBytes);
+    piece(offset, static_cast<int>(size));
+    offset += size;
+  } while (offset < bytes);
+}
+
+int MPILane::tagOf(Handle on) const {
+  return on == channel.messages ? static_cast<int>(channel.number) : kTagInGroups;
+}
+
 void MPILane::send(Operation &operation, const char *data, uint64_t bytes, uint32_t peer, Handle on,
                    bool isSynchronous) {
-  const int tag = on == channel.messages ? static_cast<int>(channel.number) : kTagInGroups;
-  do {
-    const uint64_t piece = std::min(bytes, wire.mostBytes);
-    auto call = isSynchronous ? wire.library.issend : wire.library.isend;
+  auto call = isSynchronous ? wire.library.issend : wire.library.isend;
+  forPieces(bytes, [&](uint64_t offset, int count) {
     wire.progress.add(operation, isSynchronous ? "MPI_Issend" : "MPI_Isend", [&](void *request) {
-      return call(data, static_cast<int>(piece), wire.library.abi.byte, static_cast<int>(peer), tag,
+      return call(data + offset, count, wire.library.abi.byte, static_cast<int>(peer), tagOf(on),
                   on, request);
     });
-    data += piece;
-    bytes -= piece;
-  } while (bytes);
+  });
 }
 
 void MPILane::receive(Operation &operation, char *data, uint64_t bytes, uint32_t peer, Handle on) {
-  const int tag = on == channel.messages ? static_cast<int>(channel.number) : kTagInGroups;
-  do {
-    const uint64_t piece = std::min(bytes, wire.mostBytes);
+  forPieces(bytes, [&](uint64_t offset, int count) {
     wire.progress.add(operation, "MPI_Irecv", [&](void *request) {
-      return wire.library.irecv(data, static_cast<int>(piece), wire.library.abi.byte,
-                                static_cast<int>(peer), tag, on, request);
+      return wire.library.irecv(data + offset, count, wire.library.abi.byte, static_cast<int>(peer),
+                                tagOf(on), on, request);
     });
-    data += piece;
-    bytes -= piece;
-  } while (bytes);
+  });
 }
 
 void MPILane::startMessage(Part &part) {
@@ -170,15 +170,12 @@ void MPILane::startBroadcast(Part &part) {
   const Group &group = channel.members[exchange.group];
   const bool isRoot = placeIn(group, wire.rank) == exchange.peer;
   char *data = isRoot ? const_cast<char *>(at(exchange.source, 0)) : at(exchange.destination, 0);
-  for (uint64_t left = exchange.sizes[0], offset = 0; left;) {
-    const uint64_t piece = std::min(left, wire.mostBytes);
+  forPieces(exchange.sizes[0], [&](uint64_t offset, int count) {
     wire.progress.add(part.operation, "MPI_Ibcast", [&](void *request) {
-      return wire.library.ibcast(data + offset, static_cast<int>(piece), wire.library.abi.byte,
+      return wire.library.ibcast(data + offset, count, wire.library.abi.byte,
                                  static_cast<int>(exchange.peer), on, request);
     });
-    offset += piece;
-    left -= piece;
-  }
+  });
   if (++broadcastsIn[exchange.group] % kAhead)
     return;
   const std::vector<uint64_t> ones(group.size(), 1);

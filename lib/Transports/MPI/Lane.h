@@ -46,6 +46,10 @@ private:
   void startAllToAll(Part &part);
   /// Where neither sizes nor offsets can be counted by an int: message by message, in pieces.
   void startByMessages(Part &part);
+  /// Calls `piece` with the offset and the number of bytes of each piece that a call can count; of
+  /// no bytes there is one.
+  void forPieces(uint64_t bytes, const std::function<void(uint64_t, int)> &piece) const;
+  int tagOf(Handle on) const;
   void send(Operation &operation, const char *data, uint64_t bytes, uint32_t peer, Handle on,
             bool isSynchronous);
   void receive(Operation &operation, char *data, uint64_t bytes, uint32_t peer, Handle on);

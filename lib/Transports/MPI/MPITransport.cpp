@@ -81,8 +81,8 @@ private:
   MPIOptions options;
   pid_t owner;
   uint32_t self = 0, count = 1;
-  bool isOurs = false, isFailed = false;
-  std::optional<Progress> progress;
+  bool isOurs = false; ///< whether MPI was started here
+  std::unique_ptr<Progress> progress;
   std::unique_ptr<MPILane> control;
   std::vector<std::unique_ptr<Waited>> unanswered;
 
@@ -110,11 +110,8 @@ Status notInTime(const std::vector<uint32_t> &missing) {
 //===----------------------------------------------------------------------===//
 
 Status MPITransport::start() {
-  progress.emplace(*library);
-  if (Status status = progress->perform([this] { return startMPI(); }); !status.ok()) {
-    isFailed = true;
-    return status;
-  }
+  progress = std::make_unique<Progress>(*library);
+  GANTRY_RETURN_IF_ERROR(progress->perform([this] { return startMPI(); }));
   Wire wire{*library, *progress, self, count, options.mostBytes};
   open.insert(0);
   control =
@@ -178,8 +175,9 @@ Status MPITransport::checkLauncher() const {
 }
 
 MPITransport::~MPITransport() {
-  if (owner != ::getpid()) { // a forked child: neither thread nor library are its own
-    progress.reset();
+  if (owner != ::getpid()) { // a forked child has no such thread, and nobody to wait for
+    (void)control.release();
+    (void)progress.release();
     return;
   }
   if (!unanswered.empty())

@@ -3,6 +3,7 @@
 #include "gantry/Runtime/ThreadPool.h"
 #include "gantry/Support/Environment.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sys/prctl.h>
 
@@ -111,14 +112,12 @@ void Progress::add(Operation &operation, const char *function,
   ++operation.left;
 }
 
-void Progress::begun(Operation &operation) { finish(operation); }
-
 void Progress::finish(Operation &operation) {
   if (--operation.left)
     return;
   // The callee may take both with it.
   Completion &done = *operation.done;
-  Outcome outcome{std::move(operation.status), operation.mark};
+  Outcome outcome{std::move(operation.status), 0};
   auto ended = std::move(operation.ended);
   if (ended)
     ended();

@@ -20,8 +20,7 @@ namespace gantry::runtime::mpi {
 /// What ends when the last of its requests has.
 struct Operation {
   Completion *done = nullptr;
-  Status status; ///< the first failure
-  uint32_t mark = 0;
+  Status status;     ///< the first failure
   unsigned left = 1; ///< requests, and one until all have begun
   std::function<void()> ended;
 };
@@ -40,14 +39,14 @@ public:
   /// On the thread only: a place for the next request of `operation`. `begin` is told where a call
   /// writes its handle; a failure is the operation's.
   void add(Operation &operation, const char *function, const std::function<int(void *)> &begin);
-  /// On the thread only: all requests of an operation have begun.
-  void begun(Operation &operation);
+  /// On the thread only: one of what an operation waits for is over, as that all its requests have
+  /// begun.
+  void finish(Operation &operation);
 
 private:
   void serve();
   /// Tests what is under way once, and says whether something ended.
   bool test();
-  void finish(Operation &operation);
   void removeRequest(size_t place);
   char *requestAt(size_t place) { return requests.data() + place * library.abi.handleBytes; }
 

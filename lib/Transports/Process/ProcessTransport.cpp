@@ -58,11 +58,6 @@ private:
 
 void tell(const Part &part, Status status = {}) { part.done->finished({std::move(status), 0}); }
 
-char *at(void *data, uint64_t offset) { return static_cast<char *>(data) + offset; }
-const char *at(const void *data, uint64_t offset) {
-  return static_cast<const char *>(data) + offset;
-}
-
 /// Copies what all members of a collective have brought.
 void moveBytes(std::span<const std::optional<Part>> parts) {
   const Exchange &first = parts[0]->exchange;
