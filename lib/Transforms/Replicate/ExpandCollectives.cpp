@@ -352,9 +352,7 @@ private:
     SmallVector<Value> flat;
     for (Value value : values)
       flat.push_back(flatten(value));
-    const int64_t elements = type.getNumElements();
-    const int64_t pieces = std::clamp<int64_t>(getByteSize(type) / pieceBytes, 1, kMostPieces);
-    const int64_t each = std::max<int64_t>(llvm::divideCeil(elements, pieces), 1);
+    const int64_t elements = type.getNumElements(), each = sizeOfPiece(elements);
     SmallVector<SmallVector<Value>> sums(ranks()); // by rank, then piece
     for (int64_t begin = 0; begin < std::max<int64_t>(elements, 1); begin += each) {
       const int64_t size = std::min(each, elements - begin);
@@ -376,23 +374,29 @@ private:
         sums[rank].push_back(sum);
       }
     }
-    return join(sums);
+    SmallVector<Value> results;
+    for (auto [rank, pieces] : llvm::enumerate(sums))
+      results.push_back(join(pieces, rank));
+    return results;
   }
 
-  /// The whole value of each rank from its pieces.
-  SmallVector<Value> join(ArrayRef<SmallVector<Value>> pieces) {
-    SmallVector<Value> results;
-    for (size_t rank = 0; rank < ranks(); ++rank) {
-      auto whole = RankedTensorType::get({type.getNumElements()}, type.getElementType());
-      Value joined = pieces[rank].front();
-      if (pieces[rank].size() > 1)
-        joined = place(ConcatOp::create(builder, op.getLoc(), whole, pieces[rank], /*axis=*/0),
-                       rank, "join");
-      results.push_back(joined.getType() == type
-                            ? joined
-                            : ReshapeOp::create(builder, op.getLoc(), type, joined).getResult());
-    }
-    return results;
+  /// How many of so many elements are one piece.
+  int64_t sizeOfPiece(int64_t elements) const {
+    uint64_t bytes = getByteSize(type) / std::max<int64_t>(type.getNumElements(), 1) * elements;
+    int64_t pieces = std::clamp<int64_t>(bytes / pieceBytes, 1, kMostPieces);
+    return std::max<int64_t>(llvm::divideCeil(elements, pieces), 1);
+  }
+
+  /// A rank's whole value.
+  Value join(ArrayRef<Value> pieces, size_t rank) {
+    auto whole = RankedTensorType::get({type.getNumElements()}, type.getElementType());
+    Value joined = pieces.front();
+    if (pieces.size() > 1)
+      joined =
+          place(ConcatOp::create(builder, op.getLoc(), whole, pieces, /*axis=*/0), rank, "join");
+    return joined.getType() == type
+               ? joined
+               : ReshapeOp::create(builder, op.getLoc(), type, joined).getResult();
   }
 
   SmallVector<Value> exchange(ArrayRef<Term> terms) {
@@ -407,26 +411,15 @@ private:
       addChunk(flat, begin, end, rank, sums);
     }
     SmallVector<Value> results;
-    for (size_t rank = 0; rank < ranks(); ++rank) {
-      auto whole = cast<RankedTensorType>(flat.front().value.getType());
-      Value joined =
-          place(ConcatOp::create(builder, op.getLoc(), whole, sums, /*axis=*/0), rank, "join");
-      results.push_back(joined.getType() == type
-                            ? joined
-                            : ReshapeOp::create(builder, op.getLoc(), type, joined).getResult());
-    }
+    for (size_t rank = 0; rank < ranks(); ++rank)
+      results.push_back(join(sums, rank));
     return results;
   }
 
   /// The sums of a rank's chunk, piece by piece.
   void addChunk(ArrayRef<Term> flat, int64_t begin, int64_t end, size_t rank,
                 SmallVectorImpl<Value> &sums) {
-    if (begin == end)
-      return;
-    uint64_t bytes =
-        getByteSize(type) / std::max<int64_t>(type.getNumElements(), 1) * (end - begin);
-    int64_t pieces = std::clamp<int64_t>(bytes / pieceBytes, 1, kMostPieces);
-    int64_t each = llvm::divideCeil(end - begin, pieces);
+    const int64_t each = sizeOfPiece(end - begin);
     for (int64_t at = begin; at < end; at += each) {
       std::string piece = std::to_string(sums.size());
       SmallVector<Term> parts(flat);
