@@ -15,20 +15,6 @@ using namespace gantry;
 // What a loop carries
 //===----------------------------------------------------------------------===//
 
-/// Values of floats in `block` that depend on `from`, themselves among them.
-static llvm::DenseSet<Value> dependentOn(Block &block, ArrayRef<Value> from) {
-  llvm::DenseSet<Value> found(from.begin(), from.end());
-  for (Operation &op : block.without_terminator()) {
-    auto rule = dyn_cast<GradientOpInterface>(op);
-    bool depends = !(rule && rule.stopsGradient()) &&
-                   llvm::any_of(valuesReadBy(&op), [&](Value v) { return found.contains(v); });
-    for (Value result : op.getResults())
-      if (depends && carriesGradients(result.getType()))
-        found.insert(result);
-  }
-  return found;
-}
-
 /// Numbers of what it carries that depends on `wanted` or on an init that is wanted: what one round
 /// makes dependent the next one starts with.
 static SmallVector<unsigned> dependentlyCarried(WhileOp loop, ArrayRef<Value> wanted,

@@ -21,6 +21,22 @@ SmallVector<Value> gantry::valuesReadBy(Operation *op) {
   return values;
 }
 
+bool gantry::leadsTo(Operation *op, const llvm::DenseSet<Value> &values) {
+  auto rule = dyn_cast<GradientOpInterface>(op);
+  return !(rule && rule.stopsGradient()) &&
+         llvm::any_of(valuesReadBy(op), [&](Value value) { return values.contains(value); });
+}
+
+llvm::DenseSet<Value> gantry::dependentOn(Block &block, ValueRange from) {
+  llvm::DenseSet<Value> found(from.begin(), from.end());
+  for (Operation &op : block.without_terminator()) {
+    auto isFloat = [](Value result) { return carriesGradients(result.getType()); };
+    if (llvm::any_of(op.getResults(), isFloat) && leadsTo(&op, found))
+      found.insert_range(llvm::make_filter_range(op.getResults(), isFloat));
+  }
+  return found;
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//
@@ -102,14 +118,9 @@ static void explain(Operation *op, InFlightDiagnostic &error) {
 namespace {
 class Reverse {
 public:
-  Reverse(Block &block, ValueRange wrt) : block(block) {
+  Reverse(Block &block, ValueRange wrt) : block(block), varied(dependentOn(block, wrt)) {
     for (Operation &op : block.without_terminator())
       ops.push_back(&op);
-    varied.insert(wrt.begin(), wrt.end());
-    for (Operation *op : ops)
-      for (Value result : op->getResults())
-        if (carriesGradients(result.getType()) && isOnWay(op))
-          varied.insert(result);
   }
 
   LogicalResult run() {
@@ -139,12 +150,6 @@ public:
 
 private:
   bool isVaried(Value value) const { return varied.contains(value); }
-
-  bool isOnWay(Operation *op) const {
-    auto rule = dyn_cast<GradientOpInterface>(op);
-    return !(rule && rule.stopsGradient()) &&
-           llvm::any_of(valuesReadBy(op), [&](Value value) { return isVaried(value); });
-  }
 
   LogicalResult visit(Operation *op);
   LogicalResult check(Operation *op) const;
@@ -190,7 +195,7 @@ LogicalResult Reverse::check(Operation *op) const {
 LogicalResult Reverse::visit(Operation *op) {
   SmallVector<Value> own = llvm::map_to_vector(
       op->getResults(), [&](Value result) { return cotangents.lookup(result); });
-  if (!llvm::any_of(own, [](Value value) { return bool(value); }) || !isOnWay(op))
+  if (!llvm::any_of(own, [](Value value) { return bool(value); }) || !leadsTo(op, varied))
     return success();
   if (failed(check(op)))
     return failure();

@@ -19,31 +19,21 @@ struct Ways {
   SmallVector<Value> losses = {};
   llvm::DenseSet<Value> varied = {}; ///< floats that depend on weights
 
-  bool isOnWay(Operation &op) const {
-    auto rule = dyn_cast<GradientOpInterface>(&op);
-    return !(rule && rule.stopsGradient()) &&
-           llvm::any_of(valuesReadBy(&op), [&](Value value) { return varied.contains(value); });
-  }
-
-  void vary(Value value) {
-    if (carriesGradients(value.getType()))
-      varied.insert(value);
-  }
-
   /// From named constants, as --train makes variables of; a graph without any is asked about its
   /// inputs.
   void spread() {
+    SmallVector<Value> from;
+    auto add = [&](Value value) {
+      if (carriesGradients(value.getType()))
+        from.push_back(value);
+    };
     func.walk([&](ConstantOp constant) {
       if (constant->hasAttr(kNameAttr) && !constant->hasAttr(kSourceOpAttr))
-        vary(constant.getResult());
+        add(constant.getResult());
     });
-    if (varied.empty())
-      for (Value argument : func.getArguments())
-        vary(argument);
-    for (Operation &op : func.front())
-      if (isOnWay(op))
-        for (Value result : op.getResults())
-          vary(result);
+    if (from.empty())
+      llvm::for_each(func.getArguments(), add);
+    varied = dependentOn(func.front(), from);
   }
 
   /// An op inside of another one, which counts as on a way where it computes floats of floats.
@@ -71,7 +61,7 @@ struct Ways {
   void check(GraphReport &found) {
     llvm::DenseSet<Value> needed(losses.begin(), losses.end());
     for (Operation &op : llvm::reverse(func.front())) {
-      if (!isOnWay(op) ||
+      if (!leadsTo(&op, varied) ||
           llvm::none_of(op.getResults(), [&](Value result) { return needed.contains(result); }))
         continue;
       for (Value read : valuesReadBy(&op))

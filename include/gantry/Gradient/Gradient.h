@@ -10,6 +10,7 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/ValueRange.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <string>
 
@@ -21,6 +22,13 @@ namespace gantry {
 llvm::LogicalResult differentiate(mlir::Block &block, mlir::ValueRange of, mlir::ValueRange seeds,
                                   mlir::ValueRange wrt,
                                   llvm::SmallVectorImpl<mlir::Value> &gradients);
+
+/// Whether gradients of what the op gives lead to one of the values through it, as far as its
+/// kind tells: it reads one, and does not stop them.
+bool leadsTo(mlir::Operation *op, const llvm::DenseSet<mlir::Value> &values);
+
+/// Values of floats that depend on `from` by the ops of the block, and `from` itself.
+llvm::DenseSet<mlir::Value> dependentOn(mlir::Block &block, mlir::ValueRange from);
 
 /// Why the op has no gradient with respect to what it reads of `varied`, in words that follow its
 /// name; empty when it has one, be it zero by definition.
