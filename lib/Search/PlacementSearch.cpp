@@ -102,15 +102,12 @@ void gantry::predictSeconds(ModuleOp module, bool fuse, Predictions &predictions
     PlacementGraph graph(machine, func, func, devicesOf, fuse);
     AutoPlacement placed;
     for (const placement::AutoTask &task : graph.problem.tasks) {
-      if (task.only != placement::noIndex && task.seconds.front() != notAllowed) {
-        placed.devices.push_back(task.only);
-        placed.order.push_back(static_cast<uint32_t>(placed.order.size()));
-        continue;
-      }
       auto first = llvm::find_if(task.seconds, [](double s) { return s != notAllowed; });
       if (first == task.seconds.end())
         return; // ops of one group on several devices: Place has not been here
-      placed.devices.push_back(static_cast<uint32_t>(first - task.seconds.begin()));
+      placed.devices.push_back(task.only != placement::noIndex
+                                   ? task.only
+                                   : static_cast<uint32_t>(first - task.seconds.begin()));
       placed.order.push_back(static_cast<uint32_t>(placed.order.size()));
     }
     predictions[func.getSymName().str()].seconds =
