@@ -20,8 +20,11 @@ struct ReplicaMark {
   SoftModeAttr soft;         ///< may be null
 };
 
-/// Gives an op the request of its replica, under which its own is the inner one; `/replica_i` or
-/// `/part_i` after its name; and the replica's mirror of a variable.
+/// What is behind the names of a replica's ops: `/part_i` of a part, else `/replica_i`.
+std::string replicaSuffix(unsigned number, std::optional<unsigned> part);
+
+/// Gives an op the request of its replica, under which its own is the inner one; the replica's
+/// suffix after its name; and the replica's mirror of a variable.
 void markAsReplica(mlir::Operation *op, const ReplicaMark &replica);
 
 } // namespace gantry

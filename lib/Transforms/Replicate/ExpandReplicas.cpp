@@ -51,7 +51,8 @@ public:
       total += replica.shard.size;
     enter();
     collectJoint();
-    collectVarying();
+    if (op.getParts())
+      collectVarying();
     collectNeeded();
     if (failed(expandOps(op.getBody().front())))
       return failure();
@@ -150,8 +151,7 @@ void Expansion::enter() {
       if (mode.is(ReplicaKind::Split))
         value = sliceShard(builder, op.getLoc(), value, mode.getAxis(), replica.shard,
                            nameOf("/split_" + Twine(argument.getArgNumber()) +
-                                  (replica.part ? "/part_" : "/replica_") +
-                                  Twine(replica.part.value_or(replica.number))));
+                                  replicaSuffix(replica.number, replica.part)));
       replica.values.map(argument, value);
     }
     next += mode.countValues(op.getDevices().size());
@@ -540,9 +540,7 @@ Value Expansion::weigh(const Replica &replica, Value value) {
   number.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
   Value factor = ConstantOp::create(builder, op.getLoc(), DenseElementsAttr::get(scalar, number));
   auto product = MulOp::create(builder, op.getLoc(), value.getType(), value, factor);
-  place(product, replica.device,
-        (replica.part ? "/share/part_" : "/share/replica_") +
-            Twine(replica.part.value_or(replica.number)));
+  place(product, replica.device, "/share" + replicaSuffix(replica.number, replica.part));
   return product;
 }
 

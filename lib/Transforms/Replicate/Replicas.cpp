@@ -36,16 +36,20 @@ static void markName(Operation *op, StringRef suffix) {
     op->setAttr(kNameAttr, StringAttr::get(op->getContext(), name + suffix));
 }
 
+std::string gantry::replicaSuffix(unsigned number, std::optional<unsigned> part) {
+  return part ? "/part_" + std::to_string(*part) : "/replica_" + std::to_string(number);
+}
+
 void gantry::markAsReplica(Operation *op, const ReplicaMark &replica) {
   MLIRContext *context = op->getContext();
-  std::string suffix = "/replica_" + std::to_string(replica.number);
   auto variable = op->getAttrOfType<FlatSymbolRefAttr>(kVariableAttr);
-  if (variable && replica.number)
+  if (variable && replica.number) // a mirror is a device's
     op->setAttr(kVariableAttr,
-                FlatSymbolRefAttr::get(context, (variable.getValue() + suffix).str()));
+                FlatSymbolRefAttr::get(context, variable.getValue().str() +
+                                                    replicaSuffix(replica.number, std::nullopt)));
   if (!isa<KernelOpInterface>(op))
     return;
-  markName(op, replica.part ? "/part_" + std::to_string(*replica.part) : suffix);
+  markName(op, replicaSuffix(replica.number, replica.part));
   // Views are where what they show is, unless the graph says otherwise.
   auto own = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
   if (isView(op) && !own)
