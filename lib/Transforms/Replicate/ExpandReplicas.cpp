@@ -10,7 +10,7 @@
 // With parts a replica is a part, and a device has several, or none. What is the same for all parts
 // of a device, as what comes of mirrors and of all-reduces is, is cloned for its first one alone.
 
-#include "Replica.h"
+#include "Expansion.h"
 
 #include "gantry/Analysis/Flow.h"
 #include "gantry/Analysis/Homes.h"
@@ -30,89 +30,22 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
-namespace {
-/// A replica's part of what an op for all replicas carries or gives.
-struct Slot {
-  Replica *replica;
-  unsigned index; ///< among the results that the op has in the graph
-};
-
-/// One gantry.replicate on its way.
-class Expansion {
-public:
-  explicit Expansion(ReplicateOp op) : op(op), builder(op) {}
-
-  LogicalResult run() {
-    FailureOr<SmallVector<Replica>> cut = cutIntoReplicas(op);
-    if (failed(cut))
-      return failure();
-    replicas = std::move(*cut);
-    for (const Replica &replica : replicas)
-      total += replica.shard.size;
-    enter();
-    collectJoint();
-    if (op.getParts())
-      collectVarying();
-    collectNeeded();
-    if (failed(expandOps(op.getBody().front())))
-      return failure();
-    return leave();
-  }
-
-private:
-  void enter();
-  void collectVarying();
-  bool varies(Operation &inner);
-  void collectJoint();
-  void collectNeeded();
-  void need(Value value, SmallVectorImpl<Value> &work);
-  Operation *findUnit(Operation *inner);
-  LogicalResult expandOps(Block &block);
-  LogicalResult expand(Operation &inner);
-  LogicalResult expandIf(IfOp branch);
-  LogicalResult expandWhile(WhileOp loop);
-  LogicalResult expandGradient(GradientOp op);
-  LogicalResult finishJoint(Operation &inner, Operation *made, ArrayRef<Slot> slots);
-  LogicalResult expandRegion(Region &from, Region &to, function_ref<SmallVector<Value>()> results);
-  SmallVector<Slot> slotsOf(Operation &inner);
-  SmallVector<Value> valuesOf(ArrayRef<Slot> slots, ValueRange inside);
-  LogicalResult expandAllReduce(AllReduceOp reduce);
-  LogicalResult expandCommon(Operation &inner);
-  LogicalResult cloneInto(Replica &replica, Operation &inner, bool isCommon = false);
-  LogicalResult leave();
-  FailureOr<Value> combine(size_t i, ReplicaModeAttr mode, Value yielded);
-  Value addParts(ArrayRef<Value> parts, const Twine &name);
-  double shareOf(const Replica &replica);
-  Value weigh(const Replica &replica, Value value);
-
-  /// Request for an op that no replica owns, on a device.
-  void place(Operation *made, DeviceAttr device, const Twine &name) {
-    if (device)
-      made->setAttr(kDeviceAttr, device);
-    made->setAttr(kOriginAttr, LocationAttr(op.getLoc()));
-    if (std::string text = nameOf(name); !text.empty())
-      made->setAttr(kNameAttr, builder.getStringAttr(text));
-  }
-
-  /// Name for an op of this gantry.replicate; empty when that has none.
-  std::string nameOf(const Twine &suffix) {
-    auto own = op->getAttrOfType<StringAttr>(kNameAttr);
-    return own ? (own.getValue() + suffix).str() : "";
-  }
-
-  DeviceAttr gatherDevice(OpResult result);
-
-  ReplicateOp op;
-  OpBuilder builder;
-  SmallVector<Replica> replicas;
-  DenseSet<Operation *> joint; ///< branches and loops with a collective inside
-  DenseSet<Value> varying;     ///< from part to part of a device
-  // What replicas without a shard need: ops as a whole, of joint ones the results.
-  DenseSet<Operation *> needed;
-  DenseSet<std::pair<Operation *, unsigned>> neededResults;
-  int64_t total = 0; ///< rows of all shards
-};
-} // namespace
+LogicalResult Expansion::run() {
+  FailureOr<SmallVector<Replica>> cut = cutIntoReplicas(op);
+  if (failed(cut))
+    return failure();
+  replicas = std::move(*cut);
+  for (const Replica &replica : replicas)
+    total += replica.shard.size;
+  enter();
+  collectJoint();
+  if (op.getParts())
+    collectVarying();
+  collectNeeded();
+  if (failed(expandOps(op.getBody().front())))
+    return failure();
+  return leave();
+}
 
 /// From shards and shares along operands; what joint ops carry is taken to vary.
 void Expansion::collectVarying() {
@@ -259,145 +192,6 @@ LogicalResult Expansion::expandCommon(Operation &inner) {
       replica.values.map(result, first[replica.number]->values.lookup(result));
   }
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Branches and loops for all replicas
-//===----------------------------------------------------------------------===//
-
-SmallVector<Slot> Expansion::slotsOf(Operation &inner) {
-  SmallVector<Slot> slots;
-  for (Replica &replica : replicas)
-    for (unsigned i = 0; i < inner.getNumResults(); ++i)
-      if (!replica.isEmpty || neededResults.contains({&inner, i}))
-        slots.push_back({&replica, i});
-  return slots;
-}
-
-SmallVector<Value> Expansion::valuesOf(ArrayRef<Slot> slots, ValueRange inside) {
-  return llvm::map_to_vector(
-      slots, [&](Slot slot) { return slot.replica->values.lookupOrDefault(inside[slot.index]); });
-}
-
-/// Fills a region whose arguments are mapped already; `results` are asked for at its end.
-LogicalResult Expansion::expandRegion(Region &from, Region &to,
-                                      function_ref<SmallVector<Value>()> results) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(&to.front());
-  if (failed(expandOps(from.front())))
-    return failure();
-  YieldOp::create(builder, from.getLoc(), results());
-  return success();
-}
-
-LogicalResult Expansion::finishJoint(Operation &inner, Operation *made, ArrayRef<Slot> slots) {
-  made->setDiscardableAttrs(inner.getDiscardableAttrDictionary());
-  for (auto [slot, result] : llvm::zip(slots, made->getResults()))
-    slot.replica->values.map(inner.getResult(slot.index), result);
-  return verify(made);
-}
-
-/// Which types it gives is known when its regions are filled.
-LogicalResult Expansion::expandIf(IfOp branch) {
-  SmallVector<Slot> slots = slotsOf(*branch);
-  Replica &first = *llvm::find_if(replicas, [](const Replica &r) { return !r.isEmpty; });
-  Value condition = first.values.lookupOrDefault(branch.getCondition());
-  auto draft = IfOp::create(builder, branch.getLoc(), TypeRange(), condition);
-  for (auto [from, to] : llvm::zip(branch->getRegions(), draft->getRegions())) {
-    to.emplaceBlock();
-    if (failed(expandRegion(from, to, [&] {
-          return valuesOf(slots, from.front().getTerminator()->getOperands());
-        })))
-      return failure();
-  }
-  auto made =
-      IfOp::create(builder, branch.getLoc(),
-                   draft.getThenBody().front().getTerminator()->getOperandTypes(), condition);
-  for (auto [from, to] : llvm::zip(draft->getRegions(), made->getRegions()))
-    to.takeBody(from);
-  draft.erase();
-  return finishJoint(*branch, made, slots);
-}
-
-LogicalResult Expansion::expandWhile(WhileOp loop) {
-  SmallVector<Slot> slots = slotsOf(*loop);
-  Replica &first = *llvm::find_if(replicas, [](const Replica &r) { return !r.isEmpty; });
-  SmallVector<Value> inits = valuesOf(slots, loop.getInits());
-  auto made = WhileOp::create(builder, loop.getLoc(), TypeRange(ValueRange(inits)), inits,
-                              loop.getAtMostAttr());
-  for (auto [from, to] : llvm::zip(loop->getRegions(), made->getRegions())) {
-    Block &block = to.emplaceBlock();
-    for (auto [slot, init] : llvm::zip(slots, inits))
-      slot.replica->values.map(from.getArgument(slot.index),
-                               block.addArgument(init.getType(), init.getLoc()));
-    ValueRange yielded = from.front().getTerminator()->getOperands();
-    bool isCondition = &from == &loop.getConditionBody();
-    if (failed(expandRegion(from, to, [&]() -> SmallVector<Value> {
-          if (isCondition)
-            return {first.values.lookupOrDefault(yielded.front())};
-          return valuesOf(slots, yielded);
-        })))
-      return failure();
-  }
-  return finishJoint(*loop, made, slots);
-}
-
-/// Without seeds every replica's loss weighs 1.
-static Value seedFor(OpBuilder &builder, GradientOp op) {
-  auto type = cast<RankedTensorType>(op.getYielded().front().getType());
-  auto one = builder.getFloatAttr(type.getElementType(), 1);
-  return ConstantOp::create(builder, op.getLoc(), DenseElementsAttr::get(type, Attribute(one)));
-}
-
-/// The gradients of the sum of all replicas' losses: one replica's weights may reach another one's
-/// loss through a collective. Values, and gradients, are those of the first replica, the second,
-/// ...
-LogicalResult Expansion::expandGradient(GradientOp op) {
-  SmallVector<Replica *> own;
-  for (Replica &replica : replicas)
-    if (!replica.isEmpty)
-      own.push_back(&replica);
-    else if (llvm::any_of(op.getGradients(), [&](OpResult gradient) {
-               return neededResults.contains({op, gradient.getResultNumber()});
-             }))
-      return op.emitOpError() << "has a gantry.all_reduce inside, and replica " << replica.number
-                              << " has no rows but uses a gradient; all-reduce the gradients";
-  auto eachReplica = [&](ValueRange values) {
-    SmallVector<Value> all;
-    for (Value value : values)
-      for (Replica *replica : own)
-        all.push_back(replica->values.lookupOrDefault(value));
-    return all;
-  };
-  SmallVector<Value> operands = eachReplica(op.getWrt()), seeds = eachReplica(op.getCotangents());
-  if (seeds.empty())
-    seeds.assign(own.size(), seedFor(builder, op));
-  auto draft = GradientOp::create(builder, op.getLoc(), TypeRange(), operands, IntegerAttr(),
-                                  op.getAllowUnusedAttr());
-  Block &block = draft.getBody().emplaceBlock();
-  size_t next = 0;
-  for (BlockArgument argument : op.getBody().getArguments())
-    for (Replica *replica : own) {
-      Value operand = operands[next++];
-      replica->values.map(argument, block.addArgument(operand.getType(), operand.getLoc()));
-    }
-  ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
-  if (failed(expandRegion(op.getBody(), draft.getBody(), [&] { return eachReplica(yielded); })))
-    return failure();
-  SmallVector<Type> types(block.getTerminator()->getOperandTypes());
-  llvm::append_range(types, ValueRange(operands).getTypes());
-  int64_t count = seeds.size();
-  llvm::append_range(operands, seeds);
-  auto made = GradientOp::create(builder, op.getLoc(), types, operands,
-                                 builder.getI64IntegerAttr(count), op.getAllowUnusedAttr());
-  made.getBody().takeBody(draft.getBody());
-  draft.erase();
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  next = 0;
-  for (OpResult result : op->getResults())
-    for (Replica *replica : own)
-      replica->values.map(result, made->getResult(next++));
-  return verify(made);
 }
 
 /// A shape that the graph states in full, for the whole batch, becomes that of the shard when the
