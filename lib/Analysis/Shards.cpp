@@ -25,11 +25,6 @@ SmallVector<Shard> gantry::cutIntoShards(int64_t size, size_t count,
   return shards;
 }
 
-int64_t gantry::countFullParts(int64_t size, int64_t parts) {
-  return llvm::count_if(cutIntoShards(size, parts, std::nullopt),
-                        [](const Shard &part) { return part.size > 0; });
-}
-
 SmallVector<size_t> gantry::dealParts(int64_t parts, size_t count,
                                       std::optional<ArrayRef<int64_t>> weights) {
   // By weights, as those end where they should: 8 parts are 2, 2, 1, 2, 1 of five devices.

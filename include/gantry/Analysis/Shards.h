@@ -23,9 +23,6 @@ struct Shard {
 llvm::SmallVector<Shard> cutIntoShards(int64_t size, size_t count,
                                        std::optional<llvm::ArrayRef<int64_t>> weights);
 
-/// Of so many parts that a batch of `size` is cut into, those that have rows.
-int64_t countFullParts(int64_t size, int64_t parts);
-
 /// For each of so many parts, which of `count` devices has it: ranges, equal ones or in proportion
 /// to weights.
 llvm::SmallVector<size_t> dealParts(int64_t parts, size_t count,

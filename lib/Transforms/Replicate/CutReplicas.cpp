@@ -27,10 +27,9 @@ static FailureOr<std::optional<int64_t>> sizeOfBatch(ReplicateOp op) {
 /// Devices without a part come behind all parts.
 static SmallVector<Replica> cutIntoParts(ReplicateOp op, std::optional<int64_t> size) {
   SmallVector<Replica> replicas;
-  int64_t parts = *op.getParts();
-  auto shards = cutIntoShards(size.value_or(0), parts, std::nullopt);
-  if (size)
-    shards.truncate(std::max<int64_t>(countFullParts(*size, parts), 1));
+  auto shards = cutIntoShards(size.value_or(0), *op.getParts(), std::nullopt);
+  while (size && shards.size() > 1 && shards.back().size == 0) // those without rows are the last
+    shards.pop_back();
   SmallVector<Shard> ofDevices(op.getDevices().size());
   llvm::SmallDenseSet<size_t> busy;
   for (auto [part, owner] :
