@@ -115,8 +115,11 @@ std::optional<GraphReport> gantry::checkGraph(const GraphFile &file, const Compi
   if (!report || options.graph.train.loss.empty() || !report->isSupported() ||
       !report->openDims.empty() || !report->shapeInputs.empty())
     return report;
-  // Rules are asked of ops as they are imported, with all shapes.
-  if (OwningOpRef<ModuleOp> module = importer.import(options.graph))
+  // Rules are asked of ops as a step has them, with all shapes: what is made of weights is
+  // computed.
+  ImportOptions import = options.graph;
+  import.use = ModelUse::step;
+  if (OwningOpRef<ModuleOp> module = importer.import(import))
     checkGradients(*module, options, *report);
   return report;
 }

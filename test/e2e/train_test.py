@@ -271,6 +271,18 @@ func.func @line(%x: tensor<4x2xf32> {gantry.name = "x"}) -> (tensor<f32> {gantry
                 self.assertIn(text, self.gantry("compile", "mlp.onnx", *flags, "-o", "step.gantry", status=status).replace("'tensor", "tensor")
                               .replace("xf32>'", "xf32>"))
 
+    def test_check_sees_ways_through_what_is_made_of_weights_alone(self):
+        nodes = [helper.make_node("Reshape", ["w", "shape"], ["v"]),
+                 helper.make_node("ScatterElements", ["v", "places", "x"], ["s"], name="pick", reduction="mul", axis=1),
+                 helper.make_node("Add", ["s", "b"], ["t"]), helper.make_node("ReduceMean", ["t"], ["loss"], keepdims=0)]
+        save(self.folder / "made.onnx", nodes, {"x": (TensorProto.FLOAT, (ROWS, 1))}, {"loss": LOSS},
+             {"w": np.ones((4, ROWS // 4), np.float32), "b": np.zeros((ROWS, 1), np.float32), "shape": np.array([ROWS, 1]),
+              "places": np.zeros((ROWS, 1), np.int64)})
+        run = subprocess.run([str(BUILD / "bin/gantry"), "check", "made.onnx", "--train=loss"], cwd=self.folder, capture_output=True, text=True)
+        self.assertIn("node 'pick' (ScatterElements) ", run.stdout)
+        said = self.gantry("compile", "made.onnx", "--train=loss", "--optimizer=sgd,rate=1", "-o", "step.gantry", status=1)
+        self.assertIn("node 'pick'", said)
+
     def test_check_lists_ops_without_a_gradient(self):
         self.save_mlp()
         for flag in ("--train", "--train=loss"):
