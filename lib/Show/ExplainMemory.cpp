@@ -89,15 +89,13 @@ void printMemory(Page &page, const Subject &subject, const fb::Function &functio
   for (uint32_t d = 0; d < subject.plan.devices()->size(); ++d) {
     const DeviceMemory memory = subject.memoryOf(d);
     const uint64_t limit = subject.plan.devices()->Get(d)->memory_limit();
-    table.add(
-        {shortDeviceName(subject.plan, d), formatBytes(memory.sizes[0]),
-         formatBytes(memory.sizes[1]), formatBytes(memory.sizes[2]),
-         memory.lowerBound ? formatBytes(memory.lowerBound) : "",
-         memory.lowerBound ? format("%.3f", static_cast<double>(memory.sizes[2]) /
-                                                static_cast<double>(memory.lowerBound))
-                           : "",
-         formatBytes(bindingBytes(function.inputs(), d) + bindingBytes(function.outputs(), d)),
-         limit ? formatBytes(limit) : ""});
+    table.add({shortDeviceName(subject.plan, d), formatBytes(memory.sizes[0]),
+               formatBytes(memory.sizes[1]), formatBytes(memory.sizes[2]),
+               memory.lowerBound ? formatBytes(memory.lowerBound) : "",
+               memory.lowerBound ? format("%.3f", static_cast<double>(memory.sizes[2]) /
+                                                      static_cast<double>(memory.lowerBound))
+                                 : "",
+               formatBytes(boundBytes(function, d)), limit ? formatBytes(limit) : ""});
   }
   page.print("\n");
   page.table(table);

@@ -44,8 +44,7 @@ void printDevices(Page &page, const Subject &subject, const fb::Function &functi
     const DeviceLoad &load = loads[d];
     const fb::Device &device = *subject.plan.devices()->Get(d);
     const uint64_t limit = device.memory_limit();
-    const uint64_t memory = subject.memoryOf(d).total() + bindingBytes(function.inputs(), d) +
-                            bindingBytes(function.outputs(), d);
+    const uint64_t memory = subject.memoryOf(d).total() + boundBytes(function, d);
     rows.push_back(
         {{d},
          {},
@@ -95,9 +94,9 @@ std::vector<Reason> reasonsOf(const Subject &subject, const fb::Function &functi
 namespace {
 
 /// In a job one for tasks of which as many ops are there for the same reason.
-void foldReasons(const fb::Plan &plan, std::vector<Reason> &reasons) {
+std::vector<Reason> foldReasons(const fb::Plan &plan, std::vector<Reason> reasons) {
   if (!isJob(plan))
-    return;
+    return reasons;
   std::vector<Reason> folded;
   std::map<std::tuple<size_t, std::string, fb::DeviceType>, size_t> places;
   for (Reason &reason : reasons) {
@@ -112,17 +111,14 @@ void foldReasons(const fb::Plan &plan, std::vector<Reason> &reasons) {
     into.devices.push_back(reason.devices.front());
     into.ops.insert(into.ops.end(), reason.ops.begin(), reason.ops.end());
   }
-  reasons = std::move(folded);
+  return folded;
 }
 
 void printReasons(Page &page, const Subject &subject, const fb::Function &function, size_t rows) {
-  std::vector<Reason> reasons = reasonsOf(subject, function, false);
-  std::vector<Reason> folded = reasons;
-  foldReasons(subject.plan, folded);
-  const bool byRule = folded.size() > rows;
+  std::vector<Reason> reasons = foldReasons(subject.plan, reasonsOf(subject, function, false));
+  const bool byRule = reasons.size() > rows;
   if (byRule)
-    reasons = reasonsOf(subject, function, true);
-  foldReasons(subject.plan, reasons);
+    reasons = foldReasons(subject.plan, reasonsOf(subject, function, true));
   if (reasons.empty())
     return;
   const std::vector<std::string_view> all = nodeNamesOf(function);
@@ -155,9 +151,7 @@ void printRejected(Page &page, const Subject &subject, const fb::Function &funct
 //----------------------------------------------------------------------------------------
 
 /// Of a step of training: the way there, the way back, the update.
-void printStepParts(Page &page, const Subject &subject, const fb::Function &function,
-                    const Launches &launches) {
-  const std::vector<StepPartUse> parts = subject.stepPartsOf(function, launches);
+void printStepParts(Page &page, const std::vector<StepPartUse> &parts) {
   if (parts.empty())
     return;
   double all = 0;
@@ -348,10 +342,11 @@ void printPage(Page &page, const Subject &subject, const fb::Function &function,
   printReasons(page, subject, function, rows);
   printRejected(page, subject, function);
   const Launches launches = subject.launchesOf(function, ledger);
-  printStepParts(page, subject, function, launches);
+  const std::vector<StepPartUse> parts = subject.stepPartsOf(function, launches);
+  printStepParts(page, parts);
   // Of a step the most expensive ones are what is asked for, whatever stands beside it.
-  const bool isStep = !subject.stepPartsOf(function, launches).empty();
-  printKernels(page, subject, function, launches, isStep ? std::max(rows, stepKernels) : rows);
+  printKernels(page, subject, function, launches,
+               parts.empty() ? rows : std::max(rows, stepKernels));
   printAgain(page, subject, launches);
   printCopies(page, subject, ledger, rows);
   printMemoryLines(page, subject, function);

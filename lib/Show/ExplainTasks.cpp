@@ -60,8 +60,7 @@ void printTasks(Page &page, const Subject &subject, const fb::Function &function
   for (uint32_t d = topology.logical.size(); d-- > 0;) {
     const TaskName task = taskOf(topology.logical[d].name);
     firstOf[task] = d;
-    traffic[task].memory += subject.memoryOf(d).total() + bindingBytes(function.inputs(), d) +
-                            bindingBytes(function.outputs(), d);
+    traffic[task].memory += subject.memoryOf(d).total() + boundBytes(function, d);
   }
   for (const LedgerCopy &copy : ledger.copies) {
     const TaskName from = taskOf(topology.logical[copy.from].name),

@@ -114,12 +114,12 @@ std::string why(const Subject &subject, const fb::PlacedOp &op) {
   return text;
 }
 
-uint64_t bindingBytes(const flatbuffers::Vector<flatbuffers::Offset<fb::Binding>> *bindings,
-                      uint32_t device) {
+uint64_t boundBytes(const fb::Function &function, uint32_t device) {
   uint64_t bytes = 0;
-  for (const auto *binding : listOf(bindings))
-    if (binding->device() == device)
-      bytes += typeBytes(*binding->type());
+  for (const auto *bindings : {function.inputs(), function.outputs()})
+    for (const auto *binding : listOf(bindings))
+      if (binding->device() == device)
+        bytes += typeBytes(*binding->type());
   return bytes;
 }
 

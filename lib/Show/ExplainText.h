@@ -21,9 +21,8 @@ void printDetails(Page &page, const Subject &subject, const plan::fb::Function &
 /// Arenas, peaks and the largest values at them; with Question.all every value that has a place.
 void printMemory(Page &page, const Subject &subject, const plan::fb::Function &function);
 
-/// Bytes of inputs or outputs that are on a device.
-uint64_t bindingBytes(const flatbuffers::Vector<flatbuffers::Offset<plan::fb::Binding>> *bindings,
-                      uint32_t device);
+/// Bytes of inputs and outputs that are on a device.
+uint64_t boundBytes(const plan::fb::Function &function, uint32_t device);
 
 /// A table of inputs and outputs, of each at most `rows`.
 void printBindings(Page &page, const Subject &subject, const plan::fb::Function &function,
