@@ -133,14 +133,12 @@ struct JobReader {
       GANTRY_RETURN_IF_ERROR(inside.status);
     }
     GANTRY_RETURN_IF_ERROR(
-        readList(reader.member("links"), "network.links", network.links,
-                 [&](const JSON &element, const std::string &place) -> Expected<HostLink> {
+        readList(reader.member("links"), "network.links",
+                 [&](const JSON &element, const std::string &place) {
                    Reader link(element, place, {"from", "to", "bandwidth", "latency"});
-                   HostLink read{hostsNamed(link, "from"), hostsNamed(link, "to"),
-                                 link.rate("bandwidth"), link.seconds("latency")};
-                   if (!link.status.ok())
-                     return link.status;
-                   return read;
+                   network.links.push_back({hostsNamed(link, "from"), hostsNamed(link, "to"),
+                                            link.rate("bandwidth"), link.seconds("latency")});
+                   return link.status;
                  }));
     topology.network = std::move(network);
     return {};
@@ -155,14 +153,10 @@ Status readJob(const JSON &file, Topology &topology) {
     return found == file.end() ? nullptr : &*found;
   };
   GANTRY_RETURN_IF_ERROR(job.readKinds(member("kinds")));
-  std::vector<bool> read;
   GANTRY_RETURN_IF_ERROR(
-      readList(member("tasks"), "tasks", read,
-               [&](const JSON &element, const std::string &place) -> Expected<bool> {
-                 if (Status status = job.addTasks(element, place); !status.ok())
-                   return status;
-                 return true;
-               }));
+      readList(member("tasks"), "tasks", [&](const JSON &element, const std::string &place) {
+        return job.addTasks(element, place);
+      }));
   GANTRY_RETURN_IF_ERROR(job.giveDevices());
   return job.readNetwork(member("network"));
 }

@@ -63,8 +63,8 @@ std::vector<uint32_t> physicalIndices(const Numbers &numbers, Reader &reader, co
   return indices;
 }
 
-Expected<LogicalDevice> readLogical(const Numbers &numbers, const JSON &json,
-                                    const std::string &place) {
+Status readLogical(const Numbers &numbers, const JSON &json, const std::string &place,
+                   std::vector<LogicalDevice> &devices) {
   Reader reader(json, place, {"name", "physical", "limit"});
   LogicalDevice device;
   device.name = reader.device("name");
@@ -74,51 +74,47 @@ Expected<LogicalDevice> readLogical(const Numbers &numbers, const JSON &json,
     reader.fail("'physical' is several devices");
   GANTRY_RETURN_IF_ERROR(reader.status);
   device.physical = on.front();
-  return device;
+  devices.push_back(std::move(device));
+  return {};
 }
 } // namespace
 
 Status readPhysicals(const JSON *list, std::string_view place,
                      std::vector<PhysicalDevice> &devices) {
-  std::vector<bool> read;
-  return readList(list, std::string(place), read,
-                  [&](const JSON &json, const std::string &at) -> Expected<bool> {
-                    Reader reader(json, at,
-                                  {"name", "driver", "model", "architecture", "memory", "bandwidth",
-                                   "launch", "peak_flops"});
-                    const std::vector<DeviceName> names = reader.devices("name");
-                    Expected<PhysicalDevice> device = readKind(reader, at);
-                    if (!device)
-                      return device.status();
-                    for (const DeviceName &name : names) {
-                      device->name = name;
-                      device->name.physical = true;
-                      devices.push_back(*device);
-                    }
-                    return true;
-                  });
+  return readList(list, std::string(place), [&](const JSON &json, const std::string &at) -> Status {
+    Reader reader(
+        json, at,
+        {"name", "driver", "model", "architecture", "memory", "bandwidth", "launch", "peak_flops"});
+    const std::vector<DeviceName> names = reader.devices("name");
+    Expected<PhysicalDevice> device = readKind(reader, at);
+    if (!device)
+      return device.status();
+    for (const DeviceName &name : names) {
+      device->name = name;
+      device->name.physical = true;
+      devices.push_back(*device);
+    }
+    return {};
+  });
 }
 
 Status readLinks(const JSON *list, std::string_view place,
                  const std::vector<PhysicalDevice> &physical, std::vector<Link> &links) {
   const Numbers numbers = numbersOf(physical);
-  std::vector<bool> read;
-  return readList(list, std::string(place), read,
-                  [&](const JSON &json, const std::string &at) -> Expected<bool> {
-                    Reader reader(json, at, {"from", "to", "bandwidth", "latency"});
-                    const std::vector<uint32_t> from = physicalIndices(numbers, reader, "from");
-                    const std::vector<uint32_t> to = physicalIndices(numbers, reader, "to");
-                    Link link;
-                    link.bandwidth = reader.rate("bandwidth");
-                    link.latency = reader.seconds("latency");
-                    GANTRY_RETURN_IF_ERROR(reader.status);
-                    const bool isOne = from.size() == 1 && to.size() == 1;
-                    for (uint32_t a : from)
-                      for (uint32_t b : to)
-                        if (isOne || a != b)
-                          links.push_back({a, b, link.bandwidth, link.latency});
-                    return true;
-                  });
+  return readList(list, std::string(place), [&](const JSON &json, const std::string &at) -> Status {
+    Reader reader(json, at, {"from", "to", "bandwidth", "latency"});
+    const std::vector<uint32_t> from = physicalIndices(numbers, reader, "from");
+    const std::vector<uint32_t> to = physicalIndices(numbers, reader, "to");
+    const double bandwidth = reader.rate("bandwidth");
+    const double latency = reader.seconds("latency");
+    GANTRY_RETURN_IF_ERROR(reader.status);
+    const bool isOne = from.size() == 1 && to.size() == 1;
+    for (uint32_t a : from)
+      for (uint32_t b : to)
+        if (isOne || a != b)
+          links.push_back({a, b, bandwidth, latency});
+    return {};
+  });
 }
 
 namespace {
@@ -181,10 +177,10 @@ Expected<Topology> Topology::fromJSON(std::string_view text) {
   GANTRY_RETURN_IF_ERROR(readJob(json, topology));
   const JSON *logical = reader.member("logical");
   const Numbers numbers = numbersOf(topology.physical);
-  GANTRY_RETURN_IF_ERROR(readList(logical, "logical", topology.logical,
-                                  [&](const JSON &element, const std::string &place) {
-                                    return readLogical(numbers, element, place);
-                                  }));
+  GANTRY_RETURN_IF_ERROR(
+      readList(logical, "logical", [&](const JSON &element, const std::string &place) {
+        return readLogical(numbers, element, place, topology.logical);
+      }));
   // D4: one to one by default.
   for (uint32_t i = 0; !logical && i < topology.physical.size(); ++i) {
     DeviceName name = topology.physical[i].name;

@@ -188,22 +188,19 @@ private:
   std::string place;
 };
 
-/// Reads each element of a list that may be missing.
-template <typename T, typename Read>
-Status readList(const JSON *list, const std::string &name, std::vector<T> &result, Read read) {
+/// Reads each element of a list that may be missing, with its place.
+template <typename Read>
+Status readList(const JSON *list, const std::string &name, Read read) {
   if (!list)
     return {};
   if (!list->is_array())
     return wrong(name, "expected a list");
   size_t index = 0;
-  for (const JSON &element : *list) {
-    Expected<T> value = read(element, name + "[" + std::to_string(index++) + "]");
-    if (!value)
-      return value.status();
-    result.push_back(value.take());
-  }
+  for (const JSON &element : *list)
+    GANTRY_RETURN_IF_ERROR(read(element, name + "[" + std::to_string(index++) + "]"));
   return {};
 }
+
 /// "physical" of a file or a kind: devices whose names may be ranges.
 Status readPhysicals(const JSON *list, std::string_view place,
                      std::vector<PhysicalDevice> &devices);
