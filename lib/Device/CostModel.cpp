@@ -115,8 +115,8 @@ void CostModel::addKinds(const Topology &topology) {
   auto bits = [](double number) { return std::bit_cast<uint64_t>(number); };
   for (uint32_t t = 0; t < tasks.size(); ++t)
     for (uint32_t device : tasks[t].devices) {
-      first.try_emplace(physical[device], t, placeAt[device]);
-      const auto [owner, place] = first[physical[device]];
+      const auto [owner, place] =
+          first.try_emplace(physical[device], t, placeAt[device]).first->second;
       // Of a physical device of another task the way is its own.
       described[t].push_back({owner == t ? place : UINT32_MAX - device,
                               uint32_t(isGPU[device]) * 2 + (hosts[device] == device),

@@ -59,18 +59,23 @@ Status checkPhysical(const PhysicalDevice &device) {
   return {};
 }
 
+/// Of what joins devices or hosts.
+Status checkRates(const std::string &name, double bandwidth, double latency) {
+  if (!isRate(bandwidth))
+    return wrongRate(name, "bytes", bandwidth);
+  if (!isTime(latency))
+    return wrong(name + " takes " + format("%g", latency) +
+                 " seconds before the first byte, expected 0 to 3600");
+  return {};
+}
+
 Status checkLink(const Topology &topology, const Link &link) {
   const std::string name =
       "the link from " + std::to_string(link.from) + " to " + std::to_string(link.to);
   if (link.from >= topology.physical.size() || link.to >= topology.physical.size())
     return wrong(name + " does not join devices; there are " +
                  std::to_string(topology.physical.size()) + " physical devices");
-  if (!isRate(link.bandwidth))
-    return wrongRate(name, "bytes", link.bandwidth);
-  if (!isTime(link.latency))
-    return wrong(name + " takes " + format("%g", link.latency) +
-                 " seconds before the first byte, expected 0 to 3600");
-  return {};
+  return checkRates(name, link.bandwidth, link.latency);
 }
 
 Status checkLogical(const Topology &topology) {
@@ -146,14 +151,6 @@ Status checkNetwork(const Topology &topology) {
   if (!topology.network)
     return {};
   const Network &network = *topology.network;
-  auto checkRates = [](const std::string &name, double bandwidth, double latency) -> Status {
-    if (!isRate(bandwidth))
-      return wrongRate(name, "bytes", bandwidth);
-    if (!isTime(latency))
-      return wrong(name + " takes " + format("%g", latency) +
-                   " seconds before the first byte, expected 0 to 3600");
-    return {};
-  };
   GANTRY_RETURN_IF_ERROR(checkRates("the network", network.bandwidth, network.latency));
   GANTRY_RETURN_IF_ERROR(
       checkRates("the network inside of a host", network.insideBandwidth, network.insideLatency));
