@@ -19,7 +19,7 @@ Status wrong(std::string_view text, size_t at, const std::string &why) {
                                  ": " + why);
 }
 
-/// Reads a number that ends before `end`; false where the text there is none.
+/// Reads a text that is a number and nothing else; false where it is not.
 bool readNumber(std::string_view text, uint32_t &number) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
@@ -67,6 +67,11 @@ Expected<std::vector<std::string>> expandRanges(std::string_view text) {
   return names;
 }
 
+std::string rangeText(uint32_t first, uint32_t last) {
+  const std::string from = std::to_string(first);
+  return first == last ? from : "{" + from + ".." + std::to_string(last) + "}";
+}
+
 Expected<std::vector<DeviceName>> expandDevices(std::string_view text) {
   Expected<std::vector<std::string>> names = expandRanges(text);
   if (!names)
@@ -90,10 +95,8 @@ std::vector<std::string> foldIds(const std::vector<DeviceName> &devices) {
     while (last + 1 < devices.size() && devices[last + 1].type == devices[first].type &&
            *devices[last + 1].id == *devices[last].id + 1)
       ++last;
-    std::string name = std::string(deviceTypeName(*devices[first].type)) + ":";
-    const std::string from = std::to_string(*devices[first].id);
-    name += last == first ? from : "{" + from + ".." + std::to_string(*devices[last].id) + "}";
-    names.push_back(std::move(name));
+    names.push_back(std::string(deviceTypeName(*devices[first].type)) + ":" +
+                    rangeText(*devices[first].id, *devices[last].id));
     first = last + 1;
   }
   return names;

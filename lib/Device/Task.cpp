@@ -1,5 +1,6 @@
 #include "gantry/Device/Task.h"
 
+#include "gantry/Device/NameRanges.h"
 #include "gantry/Device/Topology.h"
 
 #include <set>
@@ -55,12 +56,8 @@ std::vector<std::string> foldedTasks(std::span<const TaskName> tasks) {
            tasks[last + 1].task == tasks[last].task + 1)
       ++last;
     std::string name = tasks[first].shortStr();
-    if (last > first) {
-      name.resize(name.rfind(':') + 1);
-      name +=
-          "{" + std::to_string(tasks[first].task) + ".." + std::to_string(tasks[last].task) + "}";
-    }
-    names.push_back(std::move(name));
+    name.resize(name.rfind(':') + 1);
+    names.push_back(name + rangeText(tasks[first].task, tasks[last].task));
     first = last + 1;
   }
   return names;

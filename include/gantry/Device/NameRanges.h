@@ -18,7 +18,10 @@ inline constexpr size_t mostNames = 65536;
 /// not "{FIRST..LAST}" with FIRST <= LAST, and where there are more than mostNames.
 Expected<std::vector<std::string>> expandRanges(std::string_view text);
 
-/// The same of device names.
+/// The range as it is written, "{0..63}"; of one number that alone.
+std::string rangeText(uint32_t first, uint32_t last);
+
+/// The names that a text stands for, read as those of devices.
 Expected<std::vector<DeviceName>> expandDevices(std::string_view text);
 
 /// Full names of devices as people write them, "/job:worker/task:{0..63}/GPU:{0..7}": ids of a task
