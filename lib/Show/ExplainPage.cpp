@@ -74,6 +74,11 @@ std::vector<std::string_view> nodeNamesOf(const fb::Function &function) {
   return names;
 }
 
+static void sortByOps(std::vector<Reason> &reasons) {
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const Reason &a, const Reason &b) { return a.ops.size() > b.ops.size(); });
+}
+
 std::vector<Reason> reasonsOf(const Subject &subject, const fb::Function &function, bool byRule) {
   std::vector<Reason> reasons;
   std::map<std::pair<uint32_t, std::string>, size_t> places;
@@ -86,8 +91,7 @@ std::vector<Reason> reasonsOf(const Subject &subject, const fb::Function &functi
       reasons.push_back({{op->device()}, text, {}});
     reasons[place->second].ops.push_back(nodeOf(*op));
   }
-  std::stable_sort(reasons.begin(), reasons.end(),
-                   [](const auto &a, const auto &b) { return a.ops.size() > b.ops.size(); });
+  sortByOps(reasons);
   return reasons;
 }
 
@@ -111,6 +115,7 @@ std::vector<Reason> foldReasons(const fb::Plan &plan, std::vector<Reason> reason
     into.devices.push_back(reason.devices.front());
     into.ops.insert(into.ops.end(), reason.ops.begin(), reason.ops.end());
   }
+  sortByOps(folded);
   return folded;
 }
 
@@ -122,7 +127,7 @@ void printReasons(Page &page, const Subject &subject, const fb::Function &functi
   if (reasons.empty())
     return;
   const std::vector<std::string_view> all = nodeNamesOf(function);
-  Table table({">ops", "device", "~why", "~which"});
+  Table table({">ops", "~device", "~why", "~which"});
   const size_t shown = std::min(reasons.size(), rows);
   for (size_t i = 0; i < shown; ++i)
     table.add({std::to_string(reasons[i].ops.size()), devicesText(subject.plan, reasons[i].devices),
@@ -217,9 +222,9 @@ void printKernels(Page &page, const Subject &subject, const fb::Function &functi
              counted(listOf(function.placed_ops()).size(), "op").c_str());
   if (uses.empty())
     return;
-  Table table({uses.size() > rows ? "~most expensive" : "~kernel", "device", ">launches",
-               ">predicted", ">share", "~code"});
   const std::vector<FoldedUses> folded = foldUses(subject, uses);
+  Table table({folded.size() > rows ? "~most expensive" : "~kernel", "device", ">launches",
+               ">predicted", ">share", "~code"});
   const size_t shown = std::min(folded.size(), rows);
   double rest = all;
   size_t left = uses.size();
