@@ -16,9 +16,7 @@ Driver driverOf(const fb::Device &device) {
       return driver;
   return Driver::cuda;
 }
-} // namespace
 
-namespace {
 /// Tasks, hosts and what joins these.
 void addJob(const fb::Plan &plan, Topology &topology) {
   for (const fb::Task *task : each(plan.tasks()))

@@ -127,9 +127,10 @@ private:
     if (countOf(plan.tasks()) != 0 && countOf(plan.tasks()) != named.size())
       return fail("there are " + number(countOf(plan.tasks())) + " for devices of " +
                   std::to_string(named.size()));
+    uint32_t index = 0;
     auto next = named.begin();
     for (const fb::Task *task : each(plan.tasks())) {
-      place = "tasks[" + number(static_cast<uint32_t>(std::distance(named.begin(), next))) + "]";
+      place = "tasks[" + number(index++) + "]";
       GANTRY_RETURN_IF_ERROR(visitText(textOf(task->name())));
       if (textOf(task->name()) != next->str())
         return fail("'" + std::string(textOf(task->name())) + "' stands where '" + next->str() +
