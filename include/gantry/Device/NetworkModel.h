@@ -35,9 +35,6 @@ public:
   /// Tasks are those of Topology::tasks; without any there is nothing to ask about.
   static NetworkModel of(const Topology &topology);
 
-  uint32_t numTasks() const { return static_cast<uint32_t>(hosts.size()); }
-  uint32_t hostOf(uint32_t task) const { return hosts[task]; }
-
   /// One message, alone on the network: latency(), and bytes at secondsPerByte(). 0 for no bytes
   /// and within a task.
   double messageSeconds(uint32_t from, uint32_t to, uint64_t bytes) const;
