@@ -18,6 +18,7 @@ from gantry import _checkpoint, _events, callbacks, nn, optim
 from gantry._tensors import Stored
 from gantry.data import Dataset
 from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
+from tests.training import scce
 
 DRAW = np.random.default_rng(3)
 X = DRAW.standard_normal((46, 4)).astype(np.float32)
@@ -26,10 +27,6 @@ Y = X[:, :3].argmax(1).astype(np.int32)
 
 def network(**options):
     return nn.Sequential(nn.Dense(8, "relu", **options), nn.BatchNorm(), nn.Dropout(0.2), nn.Dense(3))
-
-
-def scce(labels, outputs):
-    return gt.losses.scce(labels, outputs, from_logits=True)
 
 
 def trainer(net=None, optimizer=None, **options):

@@ -8,10 +8,11 @@ import unittest
 import numpy as np
 
 import gantry as gt
-from gantry import losses, nn, optim
+from gantry import nn, optim
 from gantry.callbacks import Checkpoint
 from gantry.data import Dataset
 from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
+from tests.training import mirrored, scce
 
 RANDOM = np.random.default_rng(3)
 X, Y = RANDOM.standard_normal((28, 5)), RANDOM.integers(0, 3, 28)
@@ -24,15 +25,6 @@ from gantry import losses, nn, optim
 random = np.random.default_rng(3)
 X, Y = random.standard_normal((28, 5)), random.integers(0, 3, 28)
 """
-
-
-def scce(labels, outputs):
-    return losses.scce(labels, outputs, from_logits=True)
-
-
-def mirrored(devices=("GPU:0", "GPU:1"), weights=None):
-    with contextlib.redirect_stderr(io.StringIO()):
-        return gt.Mirrored(devices, weights)
 
 
 def network(*between, dtype="float64"):
@@ -358,7 +350,7 @@ class Refused(unittest.TestCase):
     def test_a_range_and_a_star_are_several_devices(self):
         for given in (["GPU:{0..1}"], ["GPU:*"], ["GPU:0", "GPU:{1..1}"]):
             self.assertEqual(repr(mirrored(given).devices), "(GPU:0, GPU:1)")
-        self.assertEqual(mirrored(["GPU:*"], {"GPU:{0..1}": 3}).weights, (3, 3))
+        self.assertEqual(mirrored(["GPU:*"], weights={"GPU:{0..1}": 3}).weights, (3, 3))
 
     def each(self, f, *arrays, **named):
         strategy = mirrored()

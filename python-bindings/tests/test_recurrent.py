@@ -9,6 +9,7 @@ import numpy as np
 import gantry as gt
 from gantry import losses, nn, optim
 from tests.support import HAS_COMPILER, NEEDS_COMPILER
+from tests.training import close, normals
 
 try:
     import torch
@@ -16,16 +17,8 @@ except ImportError:
     torch = None
 
 RANDOM = np.random.default_rng(13)
+rand = normals(RANDOM)
 WIDE = {"dtype": "float64"}
-
-
-def rand(*shape):
-    return RANDOM.standard_normal(shape)
-
-
-def close(a, b, within=1e-10):
-    a, b = np.asarray(a), np.asarray(b)
-    np.testing.assert_allclose(a, b, rtol=0, atol=within * max(1, np.abs(b).max(initial=0)))
 
 
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)

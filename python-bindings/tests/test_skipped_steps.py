@@ -10,6 +10,7 @@ import numpy as np
 import gantry as gt
 from gantry import callbacks, nn, optim
 from tests.support import HAS_COMPILER, NEEDS_COMPILER
+from tests.training import mirrored
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((64, 4)).astype(np.float32)
@@ -32,11 +33,6 @@ def fitted(made, x=X, **options):
 
 def bytes_of(made):
     return [w.numpy().tobytes() for w in made.net.variables()], int(made.optimizer.step)
-
-
-def mirrored():
-    with contextlib.redirect_stderr(io.StringIO()):
-        return gt.Mirrored(gt.gpus())
 
 
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)

@@ -13,6 +13,7 @@ import numpy as np
 import gantry as gt
 from gantry import losses, metrics, nn, optim
 from tests.support import HAS_COMPILER, LONG, NEEDS_COMPILER, run
+from tests.training import normals
 
 try:
     import torch
@@ -27,10 +28,7 @@ except ImportError:
     sklearn = None
 
 RANDOM = np.random.default_rng(7)
-
-
-def rand(*shape, dtype=np.float64):
-    return RANDOM.standard_normal(shape).astype(dtype)
+rand = normals(RANDOM)
 
 
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)

@@ -1,8 +1,6 @@
 """Where training has its corners: shards and batches of one row or none, variables that are assigned on the way, data that end early, two
 trainers at once, memory over many steps."""
 
-import contextlib
-import io
 import threading
 import unittest
 
@@ -12,19 +10,11 @@ import gantry as gt
 from gantry import nn, optim
 from gantry.data import Dataset
 from tests.support import HAS_COMPILER, LONG, NEEDS_COMPILER, run
+from tests.training import mirrored, scce
 
 RANDOM = np.random.default_rng(2)
 X = RANDOM.standard_normal((19, 4)).astype(np.float32)
 Y = X[:, :3].argmax(1).astype(np.int32)
-
-
-def scce(labels, outputs):
-    return gt.losses.scce(labels, outputs, from_logits=True)
-
-
-def mirrored(**options):
-    with contextlib.redirect_stderr(io.StringIO()):
-        return gt.Mirrored(gt.gpus(), **options)
 
 
 def fitted(layers, strategy=None, rows=19, batch=9, epochs=2, optimizer=None, **options):
