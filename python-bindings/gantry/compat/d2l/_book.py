@@ -63,7 +63,7 @@ class ProgressBoard(HyperParameters):
 
 
 class DataModule(HyperParameters):
-    """Data: subclasses give get_dataloader(train)."""
+    """Data: subclasses give get_dataloader(train), and get_tensorloader makes that of arrays."""
 
     def __init__(self, root="../data", num_workers=4):
         self.save_hyperparameters()
@@ -76,6 +76,10 @@ class DataModule(HyperParameters):
 
     def val_dataloader(self):
         return self.get_dataloader(train=False)
+
+    def get_tensorloader(self, tensors, train, indices=slice(0, None)):
+        from ..torch.utils.data import DataLoader, TensorDataset
+        return DataLoader(TensorDataset(*(each[indices] for each in tensors)), self.batch_size, shuffle=train)
 
 
 class BookModule(HyperParameters):
@@ -110,7 +114,7 @@ class BookModule(HyperParameters):
 
 class BookTrainer(HyperParameters):
     """The loop of training: `fit` calls prepare_data, prepare_model, and for each batch prepare_batch. Classes of the tabs have
-    `train_batch` and `validate_batch`."""
+    `train_batch`."""
 
     def __init__(self, max_epochs, num_gpus=0, gradient_clip_val=0):
         self.save_hyperparameters()
@@ -135,6 +139,9 @@ class BookTrainer(HyperParameters):
         self.prepare_data(data)
         self.prepare_model(model)
         self.optim = model.configure_optimizers()
+        self._fit_epochs()
+
+    def _fit_epochs(self):
         self.epoch = self.train_batch_idx = self.val_batch_idx = 0
         for self.epoch in range(self.max_epochs):
             self.fit_epoch()
@@ -150,6 +157,9 @@ class BookTrainer(HyperParameters):
         for batch in self.val_dataloader:
             self.validate_batch(self.prepare_batch(batch))
             self.val_batch_idx += 1
+
+    def validate_batch(self, batch):
+        self.model.validation_step(batch)
 
     def _set_training(self, on):
         self.model.training = on

@@ -33,9 +33,7 @@ class Module(_BookModule):
 
 
 class DataModule(_DataModule):
-    def get_tensorloader(self, tensors, train, indices=slice(0, None)):
-        from ..torch.utils.data import DataLoader, TensorDataset
-        return DataLoader(TensorDataset(*(each[indices] for each in tensors)), self.batch_size, shuffle=train)
+    """Data of this tab."""
 
 
 class Trainer(_BookTrainer):
@@ -47,9 +45,7 @@ class Trainer(_BookTrainer):
         if self.gpus:
             self.params = _jax.tree_util.tree_map(lambda each: _jax.device_put(each, self.gpus[0]), self.params)
         self._step, self._look = _jax.jit(self._make_step), _jax.jit(model.loss)
-        self.epoch = self.train_batch_idx = self.val_batch_idx = 0
-        for self.epoch in range(self.max_epochs):
-            self.fit_epoch()
+        self._fit_epochs()
 
     def _make_step(self, params, *batch):
         loss, gradients = _jax.value_and_grad(self.model.loss)(params, *batch)

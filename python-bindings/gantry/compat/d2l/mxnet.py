@@ -48,9 +48,7 @@ class Module(_gluon.nn.Block, _BookModule):
 
 
 class DataModule(_DataModule):
-    def get_tensorloader(self, tensors, train, indices=slice(0, None)):
-        from ..torch.utils.data import DataLoader, TensorDataset
-        return DataLoader(TensorDataset(*(each[indices] for each in tensors)), self.batch_size, shuffle=train)
+    """Data of this tab."""
 
 
 class Trainer(_BookTrainer):
@@ -63,9 +61,6 @@ class Trainer(_BookTrainer):
             for each, gradient in zip(own, self.clipped([each.grad() for each in own])):
                 each.take_gradient(gradient)
         self.optim.step(1)
-
-    def validate_batch(self, batch):
-        self.model.validation_step(batch)
 
     def _move(self, model, device):
         model.collect_params().reset_ctx(device)

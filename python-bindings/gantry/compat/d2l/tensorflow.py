@@ -1,5 +1,7 @@
 """d2l.tensorflow: `from gantry.compat.d2l import tensorflow as d2l`."""
 
+from gantry import nn as _nn
+
 from .. import tf as _tf
 from .._names import missing as _missing
 from ._book import (BookModule as _BookModule, BookTrainer as _BookTrainer, DataModule as _DataModule, HyperParameters, ProgressBoard,
@@ -30,21 +32,13 @@ class DataModule(_DataModule):
 
 class Trainer(_BookTrainer):
     def train_batch(self, batch):
-        with _tf.GradientTape() as tape, _training():
+        with _tf.GradientTape() as tape, _nn.training():
             loss = self.model.training_step(batch)
         own = self.model.trainable_variables
         gradients = tape.gradient(loss, own)
         if self.gradient_clip_val > 0:
             gradients = self.clipped(gradients)
         self.optim.apply_gradients(zip(gradients, own))
-
-    def validate_batch(self, batch):
-        self.model.validation_step(batch)
-
-
-def _training():
-    from gantry import nn
-    return nn.training()
 
 
 def __getattr__(name):

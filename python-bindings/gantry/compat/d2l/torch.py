@@ -28,9 +28,7 @@ class Module(_torch.nn.Module, _BookModule):
 
 
 class DataModule(_DataModule):
-    def get_tensorloader(self, tensors, train, indices=slice(0, None)):
-        dataset = _torch.utils.data.TensorDataset(*(each[indices] for each in tensors))
-        return _torch.utils.data.DataLoader(dataset, self.batch_size, shuffle=train)
+    """Data of this tab."""
 
 
 class Trainer(_BookTrainer):
@@ -50,7 +48,7 @@ class Trainer(_BookTrainer):
 
     def validate_batch(self, batch):
         with _torch.no_grad():
-            self.model.validation_step(batch)
+            super().validate_batch(batch)
 
     def _set_training(self, on):
         self.model.train(on)
