@@ -90,7 +90,7 @@ def Input(shape=None, batch_size=None, dtype=None, name=None):
 InputLayer = Input
 
 
-def _is_last(data_format):
+def _channels(data_format):
     return "first" if data_format == "channels_first" else "last"
 
 
@@ -108,32 +108,29 @@ class Embedding(Layer, _nn.Embedding):
         self._take(options)
 
 
-def _conv(base, spatial, axes):
-    """A convolution of gantry.nn by Keras's arguments; `axes` are those of its kernel as Keras has it."""
+def _conv(base, spatial):
+    """A convolution of gantry.nn by Keras's arguments; of its kernel Keras has the first two axes behind the window, the other way round."""
     def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None, dilation_rate=1, groups=1, activation=None,
                  use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros", dtype="float32", name=None, **options):
         base.__init__(self, filters, kernel_size, _activations.get(activation), strides, padding, dilations=dilation_rate, groups=groups,
-                      bias=use_bias, channels=_is_last(data_format), initial=_initializers.get(kernel_initializer), dtype=dtype,
+                      bias=use_bias, channels=_channels(data_format), initial=_initializers.get(kernel_initializer), dtype=dtype,
                       name=name, initial_bias=_initializers.get(bias_initializer))
         self._take(options)
     is_transposed = issubclass(base, _nn.layers._ConvTranspose)
     name = f"Conv{spatial}D" + ("Transpose" if is_transposed else "")
-    return type(name, (Layer, base), {"__init__": __init__, "_kernel_axes": axes, "__module__": __name__, "__doc__": base.__doc__})
+    return type(name, (Layer, base), {"__init__": __init__, "_kernel_axes": (*range(2, 2 + spatial), 1, 0), "__module__": __name__,
+                                     "__doc__": base.__doc__})
 
 
-def _last_axes(spatial, first, second):
-    return (*range(2, 2 + spatial), first, second)
-
-
-Conv1D, Conv2D, Conv3D = (_conv(base, i, _last_axes(i, 1, 0)) for i, base in enumerate((_nn.Conv1D, _nn.Conv2D, _nn.Conv3D), 1))
+Conv1D, Conv2D, Conv3D = (_conv(base, i) for i, base in enumerate((_nn.Conv1D, _nn.Conv2D, _nn.Conv3D), 1))
 Conv1DTranspose, Conv2DTranspose, Conv3DTranspose = (
-    _conv(base, i, _last_axes(i, 1, 0)) for i, base in enumerate((_nn.ConvTranspose1D, _nn.ConvTranspose2D, _nn.ConvTranspose3D), 1))
+    _conv(base, i) for i, base in enumerate((_nn.ConvTranspose1D, _nn.ConvTranspose2D, _nn.ConvTranspose3D), 1))
 Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D
 
 
 def _pool(base, name):
     def __init__(self, pool_size=2, strides=None, padding="valid", data_format=None, name=None, **options):
-        base.__init__(self, pool_size, strides, padding, _is_last(data_format), name)
+        base.__init__(self, pool_size, strides, padding, _channels(data_format), name)
         self._take(options)
     return type(name, (Layer, base), {"__init__": __init__, "__module__": __name__, "__doc__": base.__doc__})
 
