@@ -151,13 +151,17 @@ def bce(labels, outputs, from_logits=False, smoothing=0.0, weights=None, by_weig
 def _tell_two_softmaxes(name, outputs):
     """Of logits that a softmax gave: labels cannot get more than e / (e + k - 1) then."""
     if isinstance(outputs, Value) and outputs.made_by == "softmax":
-        k = outputs.shape[-1]
-        file, line = user_frame()
-        if (file, line) in _told:
-            return
-        _told.add((file, line))
-        print(f"{file}:{line}: remark: {name} with from_logits=True is given what a softmax gave, so that there are two: it "
-              f"stays above {math.log(math.e + k - 1) - 1:.5g}; leave one of them out", file=sys.stderr)
+        least = math.log(math.e + outputs.shape[-1] - 1) - 1
+        _remark(f"{name} with from_logits=True is given what a softmax gave, so that there are two: it stays above {least:.5g}; leave one of "
+                "them out")
+
+
+def _remark(text):
+    """Says something of the program's line on stderr, once of each."""
+    place = user_frame()
+    if place not in _told:
+        _told.add(place)
+        print(f"{place[0]}:{place[1]}: remark: {text}", file=sys.stderr)
 
 
 def _log_of(name, outputs, from_logits):

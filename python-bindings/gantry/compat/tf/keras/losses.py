@@ -1,17 +1,13 @@
 """tf.keras.losses: gantry.losses as objects. Each gives the mean over all rows."""
 
-import sys as _sys
-
 import gantry as _gt
 from gantry import losses as _own
-from gantry.graph import Value as _Value, user_frame as _user_frame
+from gantry.graph import Value as _Value
 from gantry.math import tensor as _tensor
 
 from ..._names import missing as _missing
 
 __path__ = []  # so that a name that is missing is told on import, too
-
-_told = set()  # places that a remark was made for
 
 
 def _fitted(labels, outputs):
@@ -49,11 +45,8 @@ class _OfClasses(Loss):
         logits = outputs.logits if isinstance(outputs, _Value) else None
         if logits is None:
             return outputs
-        place = _user_frame()
-        if options.get("from_logits") and place not in _told:
-            _told.add(place)
-            print(f"{place[0]}:{place[1]}: remark: {self.name} with from_logits=True is given what a softmax gave; as Keras does, it takes "
-                  "what went into the softmax", file=_sys.stderr)
+        if options.get("from_logits"):
+            _own._remark(f"{self.name} with from_logits=True is given what a softmax gave; as Keras does, it takes what went into the softmax")
         options["from_logits"] = True
         return logits
 
