@@ -140,13 +140,6 @@ class Recording:
     def __exit__(self, *_):
         record(self._before)
 
-    def __call__(self, function):
-        """As a decorator."""
-        def called(*args, **kwargs):
-            with Recording(self._on):
-                return function(*args, **kwargs)
-        return called
-
 
 def backward(self, gradient=None):
     """Gives the parameters and arrays on the way to this scalar their gradients: of arrays that are none the sum is differentiated, with

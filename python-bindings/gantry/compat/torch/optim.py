@@ -16,7 +16,6 @@ class Optimizer:
 
     def __init__(self, params, own):
         self._params, self.own = params, own
-        self.state = own
 
     def zero_grad(self, set_to_none=True):
         for each in self._params:
@@ -77,9 +76,7 @@ class _Scheduler:
 
     def __init__(self, optimizer, factor):
         self._optimizer, self._factor, self.last_epoch = optimizer, factor, -1
-        with _tensor.no_grad():
-            optimizer.own.factor()
-            self.step()
+        self.step()
 
     def step(self):
         self.last_epoch += 1

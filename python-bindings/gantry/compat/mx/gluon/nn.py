@@ -2,7 +2,6 @@
 
 import gantry as _gt
 from gantry import nn as _nn
-from gantry.nn import init as _init
 
 from ... import _layers
 from ..._names import missing as _missing
@@ -65,7 +64,7 @@ class Dense(Block, _layers.Linear):
     def __init__(self, units, activation=None, use_bias=True, flatten=True, dtype="float32", weight_initializer=None,
                  bias_initializer="zeros", in_units=0):
         _layers.Linear.__init__(self, units, activation, use_bias, weight_initializer or _own_init.Uniform(), dtype,
-                                initial_bias=bias_initializer if callable(bias_initializer) else _init.named(bias_initializer))
+                                initial_bias=bias_initializer)
         self._flatten = flatten
 
     def __call__(self, x):

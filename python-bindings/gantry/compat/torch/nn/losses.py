@@ -26,8 +26,8 @@ class _Loss:
         return _gt.math.np.prod(input.shape)
 
 
-def _plain(own, doc):
-    return type(doc, (_Loss,), {"_mean": lambda self, input, target: own(target, input), "__module__": __name__})
+def _plain(own, name):
+    return type(name, (_Loss,), {"_mean": lambda self, input, target: own(target, input), "__module__": __name__})
 
 
 MSELoss, L1Loss, SmoothL1Loss, BCELoss = (_plain(own, name) for own, name in (
