@@ -89,18 +89,15 @@ class Session:
 
     def run(self, fetches, feed_dict=None):
         """Values of fetches, in their structure, as NumPy arrays; None for operations."""
-        graph = self.graph or (_graph.opened())
-        if isinstance(fetches, (list, tuple)):
-            tree = tuple(fetches)
-        else:
-            tree = fetches
+        graph = self.graph or _graph.opened()
+        tree = tuple(fetches) if isinstance(fetches, (list, tuple)) else fetches
         if graph is None:
             made = map_tree(lambda each: each.numpy() if hasattr(each, "numpy") else each, tree)
-            return list(made) if isinstance(fetches, list) else made
-        feeds = {id(key): value for key, value in (feed_dict or {}).items()}
-        with graph.aside():
-            found = iter(graph.run(leaves_of(tree), feeds))
-        made = map_tree(lambda _: next(found), tree)
+        else:
+            feeds = {id(key): value for key, value in (feed_dict or {}).items()}
+            with graph.aside():
+                found = iter(graph.run(leaves_of(tree), feeds))
+            made = map_tree(lambda _: next(found), tree)
         return list(made) if isinstance(fetches, list) else made
 
     def close(self):
