@@ -301,7 +301,7 @@ class Strategy:
     def _add_parts(values, devices):
         """The sum of what parts have, for each of them on its device: added in a tree over their numbers."""
         graph = tracing()
-        values = [value if isinstance(value, Value) else graph.value(value) for value in values]
+        values = [graph.value(value) for value in values]
         graph.locate()
         with device_named(None):
             return graph.op("all_reduce", values, [("kind", _c.ATTRIBUTE_ENUM, "sum"), ("devices", _c.ATTRIBUTE_TEXT, _attribute_of(devices)),
@@ -314,7 +314,7 @@ def _attribute_of(devices):
 
 def total(values):
     """The sum of what replicas have, in their order."""
-    values = [value if isinstance(value, Value) else tracing().value(value) for value in values]
+    values = [tracing().value(value) for value in values]
     return values[0] if len(values) == 1 else ops.add_n(values)
 
 
