@@ -396,8 +396,11 @@ class Trainer:
 
     def _variables(self):
         """Pairs of name and Variable of all that a step changes, but for what the optimizer keeps beside the network's."""
-        found = [(f"net/{path}", each) for path, each in self.net.named_parameters()]
-        found += [("optimizer/step", self.optimizer.step)]
+        return [(f"net/{path}", each) for path, each in self.net.named_parameters()] + self._own_variables()
+
+    def _own_variables(self):
+        """Those of the trainer itself, which are where the network is."""
+        found = [("optimizer/step", self.optimizer.step)]
         if self.optimizer._factor is not None:
             found += [("optimizer/factor", self.optimizer._factor)]
         if self._guard is not None:
@@ -536,9 +539,7 @@ class Trainer:
         if self.net.is_open or vars(self.net).get("_gives") is None:
             self._predict_function.lower(x[:1])
         own = self.net.variables()
-        factor = [self.optimizer._factor] if self.optimizer._factor is not None else []
-        factor += self._guard.variables() if self._guard is not None else []
-        for variable in [self.optimizer.step, *factor, *(each for metric in [self._loss, *self._metrics] for each in metric.variables())]:
+        for _, variable in self._own_variables():
             if own and variable.device != own[0].device:
                 variable._move(own[0].device)
 
