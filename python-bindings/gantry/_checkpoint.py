@@ -36,10 +36,10 @@ def write(path, tensors, texts):
     try:
         _tensors.write(path, tensors, {"format": _FORMAT, "version": _VERSION, "crc32": _sum(tensors), **texts})
     except GantryError as error:
-        why = str(error).rpartition(": ")[2]
-        number = next((each for each in errno.errorcode if os.strerror(each).lower() == why), errno.EIO)
         if not str(error).startswith("cannot write"):
             raise
+        why = str(error).rpartition(": ")[2]
+        number = next((each for each in errno.errorcode if os.strerror(each).lower() == why), errno.EIO)
         raise OSError(number, os.strerror(number), os.fspath(path)) from None
 
 
