@@ -264,12 +264,11 @@ func.func @line(%x: tensor<4x2xf32> {gantry.name = "x"}) -> (tensor<f32> {gantry
                 (1, ("--train=lost", "--optimizer=sgd,rate=1"), "--train: the graph has no output 'lost'; did you mean 'loss'?"),
                 (1, ("--train=mse", "--optimizer=sgd,rate=1"), "--train: mse compares the only output with labels; the outputs are 'loss', "
                  "'logits', and --outputs ends the graph at one of them"),
-                (1, ("--train=logits", "--optimizer=sgd,rate=1"), "output 'logits' is tensor<16x4xf32>; a loss is a scalar of floats"),
+                (1, ("--train=logits", "--optimizer=sgd,rate=1"), "output 'logits' is 'tensor<16x4xf32>'; a loss is a scalar of floats"),
                 (1, ("--train=loss", "--optimizer=sgd,rate=1", "--trainable=w3"), "--trainable w3 matches no constant of floats that has a "
                  "name; these are 'w1', 'b1', 'w2', 'b2'")):
             with self.subTest(flags):
-                self.assertIn(text, self.gantry("compile", "mlp.onnx", *flags, "-o", "step.gantry", status=status).replace("'tensor", "tensor")
-                              .replace("xf32>'", "xf32>"))
+                self.assertIn(text, self.gantry("compile", "mlp.onnx", *flags, "-o", "step.gantry", status=status))
 
     def test_check_sees_ways_through_what_is_made_of_weights_alone(self):
         nodes = [helper.make_node("Reshape", ["w", "shape"], ["v"]),
@@ -419,11 +418,11 @@ class TrainingInfo(Tool):
                 ([("w9", "n_w1")], "training_info: 'w9' is bound to 'n_w1' and is no initializer of the graph or the algorithm"),
                 ([("w1", "n_w1"), ("w1", "n_w1")], "training_info: 'w1' is updated twice"),
                 ([("w1", "n_w9")], "output 'n_w9' is made by no node"),
-                ([("w1", "n_w2")], "training_info: 'w1' is tensor<8x32xf32>, and 'n_w2', which it is bound to, is tensor<32x4xf32>")):
+                ([("w1", "n_w2")], "training_info: 'w1' is 'tensor<8x32xf32>', and 'n_w2', which it is bound to, is 'tensor<32x4xf32>'")):
             with self.subTest(text):
                 self.save_info(update)
                 said = self.gantry("compile", "self.onnx", "-o", "step.gantry", status=1)
-                self.assertIn(text, said.replace("'tensor", "tensor").replace("xf32>'", "xf32>"))
+                self.assertIn(text, said)
 
     def test_an_output_of_the_middle_is_of_the_graph_alone(self):
         self.save_info(self.bindings())
