@@ -4,7 +4,7 @@ gradients averaged there, moving averages of the variables, a penalty on weights
 
 The program is that file's, shortened, by the names of gantry.compat.tf.v1: of `import tensorflow as tf` the import alone is another.
 
-Usage: cifar_towers.py [--data DIR] [--num-gpus N] [--max-steps N] [--batch-size N]
+Usage: cifar_towers.py [--data DIR] [--num-gpus N] [--max-steps N] [--batch-size N] [--train-dir DIR]
 --data DIR  has data_batch_1.bin and others of CIFAR-10's binary version; without it images are made: ten kinds of stripes under noise
 GANTRY_DEVICES=GPU:0,GPU:1 GANTRY_SIMULATE=1 has two GPUs
 """

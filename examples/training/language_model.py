@@ -5,6 +5,7 @@ The text is the manual of Python's `help()` (pydoc_data), unless a file is given
 how many letters the network hesitates between.
 
 Usage: language_model.py [--text FILE] [--epochs N] [--length N] [--width N] [--layers N] [--batch N] [--resume FOLDER]
+                         [--letters N] [--write N] [--begin TEXT]
 --resume  checkpoints are written there, and it goes on from the last one
 """
 

@@ -70,9 +70,9 @@ class Last(gt.callbacks.Callback):
 
 
 def digest():
-    made = hashlib.sha256()
-    for name in sorted(gt.variables()):
-        made.update(name.encode() + gt.variables()[name].numpy().tobytes())
+    made, state = hashlib.sha256(), gt.variables()
+    for name in sorted(state):
+        made.update(name.encode() + state[name].numpy().tobytes())
     return made.hexdigest()[:16]
 
 
