@@ -171,7 +171,7 @@ class Graph:
         return values[-1]
 
 
-def truth(value):
+def always(value):
     return lambda numbers, shape: np.array(value)
 
 
@@ -179,4 +179,4 @@ def graph(seed):
     made = Graph(seed)
     # x3 is not read: a gradient of zeros.
     return Form(f"graph {seed}", "f64:3 4, f64:4 3, f64:4, f64:2, i1:, i1:, i64:, i64:, i64:", "f64:", made.compute, body="\n".join(made.lines),
-                draws={4: truth(True), 5: truth(False), **{6 + i: truth(rounds) for i, rounds in enumerate(ROUNDS)}}, sizes=(1,))
+                draws={4: always(True), 5: always(False), **{6 + i: always(rounds) for i, rounds in enumerate(ROUNDS)}}, sizes=(1,))
