@@ -133,6 +133,12 @@ static BlockArgument onlySource(Value value, Block *body) {
   return sources.size() == 1 ? cast<BlockArgument>(*sources.begin()) : BlockArgument();
 }
 
+bool gantry::isContractible(Value term) {
+  auto product = term.getDefiningOp<arith::MulFOp>();
+  return product &&
+         arith::bitEnumContainsAny(product.getFastmath(), arith::FastMathFlags::contract);
+}
+
 /// sum + x * y, x of one operand and y of another.
 static bool readBody(Product &product) {
   linalg::GenericOp op = product.op;
@@ -145,8 +151,8 @@ static bool readBody(Product &product) {
     return false;
   Value term = product.add->getOperand(product.add->getOperand(0) == soFar ? 1 : 0);
   product.multiply = term.getDefiningOp();
-  if (*soFar.user_begin() != product.add || !product.multiply ||
-      !isa<arith::MulFOp, arith::MulIOp>(product.multiply) || !term.hasOneUse())
+  if (*soFar.user_begin() != product.add || !term.hasOneUse() ||
+      !(isContractible(term) || isa_and_nonnull<arith::MulIOp>(product.multiply)))
     return false;
   for (auto [side, factor] :
        llvm::zip(std::array{&product.left, &product.right}, product.multiply->getOperands())) {

@@ -9,6 +9,7 @@
 // What is left of other results goes through the last op, so that one op makes all of a kernel.
 
 #include "gantry/Linalg/Passes.h"
+#include "gantry/Linalg/Product.h"
 #include "gantry/Linalg/Reshapes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -47,12 +48,8 @@ static bool isSumOfRows(linalg::GenericOp op) {
       !matchReduction(op.getRegionOutputArgs(), 0, joins) || joins.size() != 1)
     return false;
   auto add = dyn_cast<arith::AddFOp>(joins.front());
-  using Flags = arith::FastMathFlags;
-  return add && bitEnumContainsAny(add.getFastmath(), Flags::reassoc) &&
-         llvm::none_of(add->getOperands(), [](Value term) {
-           auto product = term.getDefiningOp<arith::MulFOp>();
-           return product && bitEnumContainsAny(product.getFastmath(), Flags::contract);
-         });
+  return add && bitEnumContainsAny(add.getFastmath(), arith::FastMathFlags::reassoc) &&
+         llvm::none_of(add->getOperands(), isContractible);
 }
 
 /// Whether both add up along the same loops.

@@ -91,8 +91,12 @@ def make_case(seed, number):
         for _ in range(g.one((0, 1, 1, 2, 3))):
             term = g.binary(g.one(("mul", "mul", "add", "maximum")), term,
                             term if g.chance(0.3) else g.stretched(shape, axes))
-        # A product of two inputs alone is what a matrix product is made of.
-        added = g.binary("mul", term, term) if g.chance(0.7) else g.binary("mul", g.given(shape), g.stretched(shape, axes))
+        # A product of two tensors, each as it is or computed from it alone, is what a matrix product is made of.
+        left = right = term
+        if g.chance(0.4):
+            left, right = g.given(shape), g.stretched(shape, axes)
+            left = g.binary("mul", left, left) if g.chance(0.5) else left
+        added = g.binary("mul", left, right)
         total = g.reduced(g.one(("reduce_sum", "reduce_mean")), added, axes, keep)
         for _ in range(g.one((0, 0, 1, 2))):
             total = g.binary("mul", total, g.given(total[1].shape if g.chance(0.6) else ()))

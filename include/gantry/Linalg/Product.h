@@ -2,11 +2,12 @@
 // rank, grouped, dilated or transposed, with what is computed from it element by element.
 //
 // A result is a product when it reads, through elementwise ops and reshapes, one reduction that
-// adds up x * y, x of one operand and y of another. The loops of that op are sorted by who uses
-// them: *rows* the left operand only, *columns* the right one only, *batch* both, and *k* are
-// summed: K, the reduction dimension. So the result is a matrix of rows by columns for each index
-// of the batch, whatever the dimensions were, and who computes it in tiles needs no case for any
-// op.
+// adds up x * y, x of one operand and y of another. Floats are multiplied and added up in one
+// step, which the lowering of one op allows (contract); products that an op in front of a sum
+// has rounded are terms like others. The loops of that op are sorted by who uses them: *rows*
+// the left operand only, *columns* the right one only, *batch* both, and *k* are summed: K, the
+// reduction dimension. So the result is a matrix of rows by columns for each index of the batch,
+// whatever the dimensions were, and who computes it in tiles needs no case for any op.
 #pragma once
 
 #include "gantry/Linalg/Elements.h"
@@ -51,6 +52,8 @@ mlir::Value filledWith(mlir::Value tensor);
 std::optional<llvm::SmallVector<unsigned>> orderOfMove(mlir::linalg::GenericOp op);
 /// The tensor whose elements `tensor` has in another order, or `tensor` itself.
 mlir::Value skipMoves(mlir::Value tensor);
+/// Whether `term` is a product of floats that may be added up without being rounded.
+bool isContractible(mlir::Value term);
 /// The op as a product, whatever it multiplies.
 std::optional<Product> readProduct(mlir::linalg::GenericOp op);
 

@@ -15,6 +15,7 @@
 // columns. Several sums over the same elements are columns, too, with accumulators for each.
 
 #include "gantry/Linalg/LoopBuilder.h"
+#include "gantry/Linalg/Product.h"
 #include "gantry/Target/CPU/Passes.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -170,12 +171,7 @@ struct Emitter {
   /// alone, whatever is computed in front of it.
   bool addsElements() {
     auto add = dyn_cast_or_null<arith::AddFOp>(combiner());
-    if (!add || !isReordered(add))
-      return false;
-    return llvm::none_of(add->getOperands(), [](Value term) {
-      auto product = term.getDefiningOp<arith::MulFOp>();
-      return product && bitEnumContainsAny(product.getFastmath(), arith::FastMathFlags::contract);
-    });
+    return add && isReordered(add) && llvm::none_of(add->getOperands(), isContractible);
   }
 
   /// Whether the terms are products that are added up one after the other, in f32.

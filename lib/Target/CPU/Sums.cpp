@@ -119,15 +119,6 @@ struct Checker {
     return isOneLoop(op) && (isFront(op) ? isRightInFront(op) : isRightBehind(op));
   }
 
-  /// A sum alone of products of what the kernel is given is a matrix product to those that emit it
-  /// (Linalg/FindProduct.cpp): it would be a chain of fused multiply-adds, which rounds no product.
-  bool isMatrixProduct() const {
-    auto product = sum->getOperand(0).getDefiningOp<MulOp>();
-    return llvm::count_if(ops, isSum) == 1 && isInside(product) &&
-           llvm::none_of(product->getOperands(),
-                         [&](Value factor) { return isInside(factor.getDefiningOp()); });
-  }
-
   size_t countTensors() const {
     llvm::SmallDenseSet<Value> read;
     for (Operation *op : ops)
@@ -144,6 +135,6 @@ bool gantry::cpu::areSums(ArrayRef<Operation *> ops) {
   if (first == ops.end() || ops.size() > kMostOps || size_t(llvm::count_if(ops, isSum)) > kMostSums)
     return false;
   Checker checker{ops, *first};
-  return checker.suits() && !checker.isMatrixProduct() && checker.countTensors() <= kMostTensors &&
+  return checker.suits() && checker.countTensors() <= kMostTensors &&
          llvm::all_of(ops, [&](Operation *op) { return checker.isRight(op); });
 }

@@ -47,7 +47,7 @@ func.func private @softmax(%qs: tensor<20x3x16xf32>, %ks: tensor<3x40x16xf32>, %
   %scores = linalg.generic {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%q, %ks : tensor<3x20x16xf32>, tensor<3x40x16xf32>) outs(%z1 : tensor<3x20x40xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<3x20x40xf32>
@@ -69,7 +69,7 @@ func.func private @softmax(%qs: tensor<20x3x16xf32>, %ks: tensor<3x40x16xf32>, %
   %result = linalg.generic {indexing_maps = [#q, #v, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%weights, %vs : tensor<3x20x40xf32>, tensor<3x40x16xf32>) outs(%z3 : tensor<3x20x16xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<3x20x16xf32>
@@ -89,7 +89,7 @@ func.func private @step(%q: tensor<1x1x16xf32>, %ks: tensor<1x40x16xf32>, %vs: t
   %scores = linalg.generic {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%q, %ks : tensor<1x1x16xf32>, tensor<1x40x16xf32>) outs(%z1 : tensor<1x1x40xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<1x1x40xf32>
@@ -103,7 +103,7 @@ func.func private @step(%q: tensor<1x1x16xf32>, %ks: tensor<1x40x16xf32>, %vs: t
   %result = linalg.generic {indexing_maps = [#q, #v, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%weights, %vs : tensor<1x1x40xf32>, tensor<1x40x16xf32>) outs(%z3 : tensor<1x1x16xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<1x1x16xf32>
@@ -131,7 +131,7 @@ func.func private @long(%qs: tensor<20x3x16xf32>, %ks: tensor<3x100x16xf32>, %vs
   %scores = linalg.generic {indexing_maps = [#q, #k, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%q, %ks : tensor<3x20x16xf32>, tensor<3x100x16xf32>) outs(%z1 : tensor<3x20x100xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<3x20x100xf32>
@@ -153,7 +153,7 @@ func.func private @long(%qs: tensor<20x3x16xf32>, %ks: tensor<3x100x16xf32>, %vs
   %result = linalg.generic {indexing_maps = [#q, #v, #s], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%weights, %vs : tensor<3x20x100xf32>, tensor<3x100x16xf32>) outs(%z3 : tensor<3x20x16xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<3x20x16xf32>

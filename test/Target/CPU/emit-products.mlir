@@ -32,7 +32,7 @@ func.func private @packed(%a: tensor<100x64xf32>, %b: tensor<64x100xf32>, %bias:
   %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<100x64xf32>, tensor<64x100xf32>) outs(%start : tensor<100x100xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<100x100xf32>
@@ -60,7 +60,7 @@ func.func private @given(%a: tensor<9x1000xf32>, %b: tensor<1000x48xf32>) -> ten
   %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<9x1000xf32>, tensor<1000x48xf32>) outs(%start : tensor<9x48xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<9x48xf32>
@@ -77,11 +77,29 @@ func.func private @wide(%a: tensor<9x10xf64>, %b: tensor<10x48xf64>) -> tensor<9
   %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<9x10xf64>, tensor<10x48xf64>) outs(%start : tensor<9x48xf64>) {
   ^bb0(%x: f64, %y: f64, %sum: f64):
-    %1 = arith.mulf %x, %y : f64
+    %1 = arith.mulf %x, %y fastmath<contract> : f64
     %2 = arith.addf %sum, %1 : f64
     linalg.yield %2 : f64
   } -> tensor<9x48xf64>
   return %0 : tensor<9x48xf64>
+}
+
+// So do sums of products that were rounded by an op in front of the sum.
+// CHECK-LABEL: func.func private @rounded(
+// CHECK: linalg.generic
+// CHECK-NOT: call
+func.func private @rounded(%a: tensor<9x1000xf32>, %b: tensor<1000x48xf32>) -> tensor<9x48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<9x48xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<9x48xf32>) -> tensor<9x48xf32>
+  %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<9x1000xf32>, tensor<1000x48xf32>) outs(%start : tensor<9x48xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %sum, %1 fastmath<reassoc,nsz> : f32
+    linalg.yield %2 : f32
+  } -> tensor<9x48xf32>
+  return %0 : tensor<9x48xf32>
 }
 
 // Elements of a matrix that a product wants in panels are picked from them: column 100 is the fifth
@@ -125,7 +143,7 @@ func.func private @pairs(%a: tensor<11x9xbf16>, %b: tensor<48x11xbf16>) -> tenso
   ^bb0(%x: bf16, %y: bf16, %sum: f32):
     %1 = arith.extf %x : bf16 to f32
     %2 = arith.extf %y : bf16 to f32
-    %3 = arith.mulf %1, %2 : f32
+    %3 = arith.mulf %1, %2 fastmath<contract> : f32
     %4 = arith.addf %sum, %3 : f32
     linalg.yield %4 : f32
   } -> tensor<9x48xf32>
@@ -199,7 +217,7 @@ func.func private @few(%a: tensor<100x3xf32>, %b: tensor<3x100xf32>) -> tensor<1
   %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<100x3xf32>, tensor<3x100xf32>) outs(%start : tensor<100x100xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<100x100xf32>
@@ -229,7 +247,7 @@ func.func private @by_columns(%a: tensor<300x40xf32>, %b: tensor<300x48xf32>) ->
   %0 = linalg.generic {indexing_maps = [#at, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<300x40xf32>, tensor<300x48xf32>) outs(%start : tensor<40x48xf32>) {
   ^bb0(%x: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %x, %y : f32
+    %1 = arith.mulf %x, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<40x48xf32>
@@ -264,7 +282,7 @@ func.func private @filter(%x: tensor<2x10x10x4xf32>, %d: tensor<8x8x2x48xf32>) -
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
       ins(%turned, %d : tensor<4x10x10x2xf32>, tensor<8x8x2x48xf32>) outs(%start : tensor<4x3x3x48xf32>) {
   ^bb0(%e: f32, %y: f32, %sum: f32):
-    %1 = arith.mulf %e, %y : f32
+    %1 = arith.mulf %e, %y fastmath<contract> : f32
     %2 = arith.addf %sum, %1 : f32
     linalg.yield %2 : f32
   } -> tensor<4x3x3x48xf32>

@@ -24,7 +24,7 @@ module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_90", "
     ^bb0(%a: f16, %b: f16, %c: f32):
       %0 = arith.extf %a : f16 to f32
       %1 = arith.extf %b : f16 to f32
-      %2 = arith.mulf %0, %1 : f32
+      %2 = arith.mulf %0, %1 fastmath<contract> : f32
       %3 = arith.addf %c, %2 : f32
       linalg.yield %3 : f32
     } -> tensor<256x256xf32>
@@ -56,7 +56,7 @@ module attributes {gantry.target = #gantry.target<"cuda", machines = ["sm_80"], 
     %sum = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
         ins(%x, %w : tensor<256x64xf32>, tensor<64x256xf32>) outs(%start : tensor<256x256xf32>) {
     ^bb0(%a: f32, %b: f32, %c: f32):
-      %2 = arith.mulf %a, %b : f32
+      %2 = arith.mulf %a, %b fastmath<contract> : f32
       %3 = arith.addf %c, %2 : f32
       linalg.yield %3 : f32
     } -> tensor<256x256xf32>

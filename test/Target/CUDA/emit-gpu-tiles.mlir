@@ -32,7 +32,7 @@ func.func private @product(%x: tensor<2048x512xf32>, %w: tensor<512x1024xf32>, %
   %sum = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%x, %w : tensor<2048x512xf32>, tensor<512x1024xf32>) outs(%start : tensor<2048x1024xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
-    %0 = arith.mulf %a, %b : f32
+    %0 = arith.mulf %a, %b fastmath<contract> : f32
     %1 = arith.addf %c, %0 : f32
     linalg.yield %1 : f32
   } -> tensor<2048x1024xf32>
@@ -65,7 +65,7 @@ func.func private @convolution(%x: tensor<1x16x66xf32>, %w: tensor<30x16x3xf32>)
   %sum = linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
       ins(%x, %w : tensor<1x16x66xf32>, tensor<30x16x3xf32>) outs(%start : tensor<1x30x64xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
-    %0 = arith.mulf %a, %b : f32
+    %0 = arith.mulf %a, %b fastmath<contract> : f32
     %1 = arith.addf %c, %0 : f32
     linalg.yield %1 : f32
   } -> tensor<1x30x64xf32>
@@ -95,7 +95,7 @@ func.func private @slices(%x: tensor<4x2048xf32>, %w: tensor<2048x64xf32>) -> te
   %sum = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%x, %w : tensor<4x2048xf32>, tensor<2048x64xf32>) outs(%start : tensor<4x64xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
-    %0 = arith.mulf %a, %b : f32
+    %0 = arith.mulf %a, %b fastmath<contract> : f32
     %1 = arith.addf %c, %0 : f32
     linalg.yield %1 : f32
   } -> tensor<4x64xf32>
@@ -140,7 +140,7 @@ func.func private @borders(%x: tensor<1x64x14x14xf32>, %w: tensor<32x64x3x3xf32>
   %sum = linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
       ins(%padded, %w : tensor<1x64x16x16xf32>, tensor<32x64x3x3xf32>) outs(%start : tensor<1x32x14x14xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
-    %0 = arith.mulf %a, %b : f32
+    %0 = arith.mulf %a, %b fastmath<contract> : f32
     %1 = arith.addf %c, %0 : f32
     linalg.yield %1 : f32
   } -> tensor<1x32x14x14xf32>

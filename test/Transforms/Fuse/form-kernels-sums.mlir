@@ -84,10 +84,10 @@ func.func @apart(%x: tensor<128x64xf32>, %y: tensor<128x64xf64>) -> (tensor<128x
 
 // -----
 
-// A sum of products of inputs alone would be a matrix product to those that emit it, whose fused multiply-adds round no product.
+// A sum of products of inputs is no matrix product to those that emit it: products keep their rounding.
 // CHECK-LABEL: func.func @products(
-// CHECK: %[[P:.*]] = gantry.launch @kernels_cpu::@mul_0(%arg0, %arg1)
-// CHECK-NEXT: gantry.launch @kernels_cpu::@reduce_sum_{{.*}}(%[[P]]
+// CHECK-NEXT: %[[S:.*]] = gantry.launch @kernels_cpu::@mul_reduce_sum_add_0(%arg0, %arg1, %arg2)
+// CHECK-NEXT: return %[[S]]
 func.func @products(%x: tensor<2x148x64xf32>, %y: tensor<2x148x64xf32>, %b: tensor<64xf32>) -> tensor<64xf32> {
   %p = gantry.mul %x, %y : (tensor<2x148x64xf32>, tensor<2x148x64xf32>) -> tensor<2x148x64xf32>
   %s = gantry.reduce_sum %p {axes = array<i64: 0, 1>} : (tensor<2x148x64xf32>) -> tensor<64xf32>
