@@ -64,6 +64,8 @@ Value gantry::reduceAxes(Emitter &b, Value input, ArrayRef<int64_t> axes, Combin
     Value element = e.widen(x[0]);
     if (prepare)
       element = prepare(e, element);
+    else // To a negated product LLVM gives the flags of the sum.
+      e.mathFlags = arith::bitEnumClear(e.mathFlags, arith::FastMathFlags::contract);
     return combineTwo(e, combine, element, x[1], isUnsigned);
   });
 }

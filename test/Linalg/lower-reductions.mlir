@@ -4,6 +4,7 @@
 
 // CHECK-LABEL: func.func private @sum_half(
 // CHECK:         linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%{{.*}} : tensor<3x4xf16>) outs(%{{.*}} : tensor<4xf32>)
+// CHECK:           arith.addf %{{.*}} fastmath<reassoc,nsz> : f32
 // CHECK:         tensor.expand_shape %{{.*}} {{\[}}[0, 1]] output_shape [1, 4] : tensor<4xf16> into tensor<1x4xf16>
 gantry.kernel @sum_half {
 ^bb0(%x: tensor<3x4xf16>):
