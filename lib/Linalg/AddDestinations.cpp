@@ -6,6 +6,7 @@
 // not one about all of them.
 
 #include "gantry/Linalg/Passes.h"
+#include "gantry/Linalg/Product.h"
 #include "gantry/Linalg/Reshapes.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -43,6 +44,27 @@ static void writePieces(OpBuilder &b, Location loc, tensor::ConcatOp joined, Val
   }
 }
 
+/// A result starts from a value of its own: of two sums that share their zeros bufferization would
+/// compute the second in the buffer of the first, and copy it from there too late.
+static void startApart(Value result) {
+  auto maker = result.getDefiningOp<linalg::LinalgOp>();
+  if (!maker)
+    return;
+  OpBuilder b(maker);
+  for (OpOperand &init : maker.getDpsInitsMutable()) {
+    auto start = init.get().getDefiningOp<linalg::LinalgOp>();
+    if (!start || start->getNumResults() != 1 || start->hasOneUse() || !filledWith(init.get()))
+      continue;
+    Operation *own = b.clone(*start);
+    if (Operation *empty = start.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>()) {
+      b.setInsertionPoint(own);
+      own->replaceUsesOfWith(empty->getResult(0), b.clone(*empty)->getResult(0));
+      b.setInsertionPoint(maker);
+    }
+    init.set(own->getResult(0));
+  }
+}
+
 /// Where other ops read it, a joined tensor is one that pieces are inserted into.
 static void decompose(func::FuncOp func) {
   IRRewriter rewriter(func.getContext());
@@ -74,6 +96,7 @@ struct AddDestinations : gantry::impl::AddDestinationsPassBase<AddDestinations> 
     OpBuilder end(terminator);
     for (Value result : terminator->getOperands()) {
       Value root = skipReshapes(result);
+      startApart(root);
       BlockArgument out = body.addArgument(bufferOf(root.getType()), loc);
       if (auto joined = root.getDefiningOp<tensor::ConcatOp>())
         writePieces(end, loc, joined, out);
