@@ -147,15 +147,25 @@ struct Emitter {
         !llvm::all_of(buffers, [](Value b) { return isa<MemRefType>(b.getType()); }) ||
         !resultMap().isProjectedPermutation() || !hasVectorBody() || llvm::is_contained(sizes, 0))
       return false;
-    if (auto last = dyn_cast_or_null<AffineDimExpr>(
-            resultMap().getNumResults() ? resultMap().getResults().back() : AffineExpr());
-        last && (sizes[last.getPosition()] >= 4 || isChain()) &&
-        isVectorizable(last.getPosition(), kMostStep)) {
-      vectorDim = last.getPosition();
-      chooseBlockDim();
+    if (chooseColumns(4))
       return true;
-    }
-    return numResults() == 1 && chooseDots();
+    if (numResults() == 1 && chooseDots())
+      return true;
+    // Of a sum that loops would add up in the order of rows, all in one chain.
+    auto add = dyn_cast_or_null<arith::AddFOp>(combiner());
+    return add && isReordered(add) && chooseColumns(1);
+  }
+
+  /// Columns are the last dimension of the result where that has so many at least.
+  bool chooseColumns(int64_t least) {
+    auto last = dyn_cast_or_null<AffineDimExpr>(
+        resultMap().getNumResults() ? resultMap().getResults().back() : AffineExpr());
+    if (!last || (sizes[last.getPosition()] < least && !isChain()) ||
+        !isVectorizable(last.getPosition(), kMostStep))
+      return false;
+    vectorDim = last.getPosition();
+    chooseBlockDim();
+    return true;
   }
 
   /// What joins an accumulator with the next term, or null.
@@ -427,6 +437,9 @@ struct Emitter {
     IRMapping mapping;
     mapping.map(op.getBody()->getArguments(), arguments);
     auto widen = [&](Type t) -> Type { return width ? VectorType::get({width}, t) : t; };
+    // The order is written down. To a negated product LLVM would give the flags of the sum, and
+    // multiply its factors in another order.
+    const bool keepsOrder = width && addsElements();
     // A value from outside the body (a captured scalar) is the same for all lanes.
     auto captured = [&](Value value) {
       if (width && !mapping.contains(value))
@@ -446,6 +459,8 @@ struct Emitter {
         captured(operand);
       Operation *copy = b.clone(inner, mapping);
       copy->getResult(0).setType(widen(inner.getResult(0).getType()));
+      if (auto add = dyn_cast<arith::AddFOp>(copy); add && keepsOrder)
+        add.setFastmath(arith::FastMathFlags::none);
     }
     SmallVector<Value> results;
     for (Value yielded : op.getBody()->getTerminator()->getOperands()) {

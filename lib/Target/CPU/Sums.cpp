@@ -85,10 +85,9 @@ struct Checker {
     return llvm::all_of(axes, isStretched) || llvm::all_of(axes, isWhole);
   }
 
-  /// An elementwise op that the sums add up the results of. Behind a negation LLVM makes a fused
-  /// multiply-subtract of a product and the sum.
+  /// An elementwise op that the sums add up the results of.
   bool isRightInFront(Operation *op) const {
-    return !isa<NegOp>(op) && isF32(op->getResult(0)) && !op->use_empty() &&
+    return isF32(op->getResult(0)) && !op->use_empty() &&
            llvm::all_of(op->getUses(),
                         [&](OpOperand &use) {
                           return isInside(use.getOwner()) &&
