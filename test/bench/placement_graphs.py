@@ -3,6 +3,7 @@ YOLOX: Exceeding YOLO Series in 2021; depth 0.33, width 0.25, depthwise, 416x416
 random layered graphs."""
 
 import random
+import re
 
 import numpy as np
 
@@ -146,8 +147,8 @@ def layered(path, seed):
             number += 1
         layers.append(layer)
     # All that nothing reads is summed up, so that nothing is dead.
-    read = "\n".join(line.split("=", 1)[1] for line in lines)
-    loose = [(v, w) for layer in layers[1:] for v, w in layer if f"{v} " not in read and f"{v}," not in read]
+    read = {name for line in lines for name in re.findall(r"%v\d+", line.split("=", 1)[1])}
+    loose = [(v, w) for layer in layers[1:] for v, w in layer if v not in read]
     total = None
     for value, width in loose:
         if width != 128:
