@@ -57,7 +57,7 @@ private:
 };
 } // namespace
 
-static std::string keyOf(const llvm::Module &module, StringRef machine) {
+std::string gantry::keyOfCode(const llvm::Module &module, StringRef machine) {
   llvm::SmallString<0> bytes(machine);
   bytes.push_back('\0');
   llvm::raw_svector_ostream stream(bytes);
@@ -66,9 +66,8 @@ static std::string keyOf(const llvm::Module &module, StringRef machine) {
   return std::string(hash.begin(), hash.end());
 }
 
-FailureOr<CodeBytes> gantry::makeCodeOnce(const llvm::Module &module, StringRef machine,
+FailureOr<CodeBytes> gantry::makeCodeOnce(StringRef key,
                                           function_ref<FailureOr<CodeBytes>()> make) {
-  const std::string key = keyOf(module, machine);
   if (std::optional<CodeBytes> made = MadeCode::ofProcess().find(key))
     return std::move(*made);
   FailureOr<CodeBytes> code = make();

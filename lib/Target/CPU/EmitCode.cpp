@@ -19,7 +19,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -29,6 +30,9 @@
 
 using namespace mlir;
 using namespace gantry;
+
+/// What a kernel is called in a module that has nothing else: code of it is any plan's.
+static constexpr llvm::StringLiteral kEntry = "kernel", kBody = "body";
 
 /// The rows of tiles that multiply matrices, if a kernel calls some: a thread's state has to be set
 /// for them. Those of a kernel have as many, or more than registers have.
@@ -47,31 +51,36 @@ static int64_t rowsOfAMXMicrokernels(const llvm::Function &kernel, const Registe
 
 /// `void kernel(void *const *buffers, i64 begin, i64 end)` around the function that takes each
 /// buffer as an argument of its own.
-static void addEntry(llvm::Module &module, llvm::StringRef kernel, const Registers &registers) {
-  llvm::Function *body = module.getFunction(kernel);
-  if (!body)
-    return;
-  body->setName(kernel + ".body");
-  body->setLinkage(llvm::GlobalValue::InternalLinkage);
-  body->addFnAttr(llvm::Attribute::AlwaysInline);
+static void addEntry(llvm::Module &module, llvm::Function &body, const Registers &registers) {
+  body.setName(kBody);
+  body.setLinkage(llvm::GlobalValue::InternalLinkage);
+  body.addFnAttr(llvm::Attribute::AlwaysInline);
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::get(context, 0), *i64 = llvm::Type::getInt64Ty(context);
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, i64, i64}, false);
-  auto *entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kernel, module);
+  auto *entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kEntry, module);
+  entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", entry));
   llvm::SmallVector<llvm::Value *> arguments;
-  unsigned buffers = body->arg_size() - 2;
+  unsigned buffers = body.arg_size() - 2;
   for (unsigned i = 0; i < buffers; ++i)
     arguments.push_back(b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, entry->getArg(0), i)));
   arguments.push_back(entry->getArg(1));
   arguments.push_back(entry->getArg(2));
-  const int64_t amxRows = rowsOfAMXMicrokernels(*body, registers);
+  const int64_t amxRows = rowsOfAMXMicrokernels(body, registers);
   if (amxRows != 0)
     cpu::configureAMX(b, amxRows);
-  b.CreateCall(body, arguments);
+  b.CreateCall(&body, arguments);
   if (amxRows != 0)
     cpu::releaseAMX(b);
   b.CreateRetVoid();
+}
+
+/// Tables by their order, not as the plan that they come from numbers them.
+static void renameTables(llvm::Module &module) {
+  for (llvm::GlobalVariable &table : module.globals())
+    if (table.hasLocalLinkage())
+      table.setName("table");
 }
 
 static bool usesBFloat(const llvm::Module &module) {
@@ -95,6 +104,7 @@ static void addBFloatTruncation(llvm::Module &module) {
   auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()}, false);
   auto *function =
       llvm::Function::Create(type, llvm::GlobalValue::WeakODRLinkage, "__truncsfbf2", module);
+  function->setComdat(module.getOrInsertComdat(function->getName()));
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
   llvm::Value *x = function->getArg(0), *bits = b.CreateBitCast(x, b.getInt32Ty());
@@ -130,11 +140,13 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   optimizeModule(module, target, tuning);
 }
 
+namespace {
 /// Whether a module has the bodies of the tiles that its kernels call.
 enum class Tiles { inside, elsewhere };
+} // namespace
 
-static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
-                                                          ArrayRef<std::string> kernels,
+/// With an entry for `kernel`, unless that is empty.
+static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module, StringRef kernel,
                                                           const Machine &machine,
                                                           llvm::LLVMContext &context, Tiles tiles) {
   std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context, "gantry");
@@ -142,8 +154,9 @@ static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module,
     return module.emitError("internal error: kernels could not be translated to LLVM IR");
   llvmModule->setTargetTriple(machine.target->getTargetTriple());
   llvmModule->setDataLayout(machine.target->createDataLayout());
-  for (const std::string &kernel : kernels)
-    addEntry(*llvmModule, kernel, machine.registers);
+  if (!kernel.empty())
+    addEntry(*llvmModule, *llvmModule->getFunction(kernel), machine.registers);
+  renameTables(*llvmModule);
   if (tiles == Tiles::inside)
     cpu::defineMicrokernels(*llvmModule, machine.registers);
   else
@@ -178,7 +191,7 @@ FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const std::string &c
   LogicalResult result = failure();
   auto print = [&] {
     llvm::LLVMContext context;
-    auto llvmModule = translate(module, {}, *machine, context, Tiles::inside);
+    auto llvmModule = translate(module, "", *machine, context, Tiles::inside);
     if (failed(llvmModule))
       return;
     optimize(**llvmModule, *machine->target);
@@ -191,30 +204,6 @@ FailureOr<std::string> gantry::printLLVMIR(ModuleOp module, const std::string &c
   if (failed(result))
     return failure();
   return text;
-}
-
-/// Kernels of about equal weight in each part; how many parts depends on the kernels alone, so that
-/// the code is the same on every machine.
-static std::vector<std::vector<std::string>> partition(ModuleOp module,
-                                                       ArrayRef<std::string> kernels) {
-  constexpr size_t kMostParts = 8, kOpsWorthAPart = 400;
-  llvm::StringMap<size_t> weights;
-  size_t total = 0;
-  for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
-    size_t weight = 0;
-    func.walk([&](Operation *) { ++weight; });
-    weights[func.getSymName()] = weight;
-    total += weight;
-  }
-  size_t count =
-      std::clamp<size_t>(total / kOpsWorthAPart, 1, std::min(kMostParts, kernels.size()));
-  std::vector<std::vector<std::string>> parts(count);
-  size_t done = 0;
-  for (const std::string &kernel : kernels) {
-    parts[std::min(count - 1, done * count / std::max<size_t>(total, 1))].push_back(kernel);
-    done += weights.lookup(kernel);
-  }
-  return parts;
 }
 
 static FailureOr<CodeBytes> generateCode(ModuleOp module, llvm::Module &llvmModule,
@@ -232,36 +221,58 @@ static FailureOr<CodeBytes> generateCode(ModuleOp module, llvm::Module &llvmModu
   return object;
 }
 
-/// Object code of some of the kernels, from a copy of the module that holds only these.
-static FailureOr<CodeBytes> compilePart(ModuleOp module, ArrayRef<std::string> kernels,
-                                        const std::string &cpu, Tiles tiles) {
-  FailureOr<Machine> machine = makeMachine(module.getLoc(), cpu);
+namespace {
+/// A function of a plan, alone with what it reads and calls.
+struct Part {
+  StringRef name;
+  OwningOpRef<ModuleOp> module;
+  Tiles tiles;
+  std::string symbol; ///< of its code, in the object
+  CodeBytes object;
+};
+} // namespace
+
+/// A kernel's code has the name of what it is made of, so that it is once in the process, and once
+/// in a plan, whatever kernels it is of.
+static LogicalResult compile(Part &part, const std::string &cpu) {
+  FailureOr<Machine> machine = makeMachine(part.module->getLoc(), cpu);
   if (failed(machine))
     return failure();
   llvm::LLVMContext context;
-  auto llvmModule = translate(module, kernels, *machine, context, tiles);
-  if (failed(llvmModule))
+  StringRef kernel = part.tiles == Tiles::inside ? "" : part.name;
+  auto code = translate(*part.module, kernel, *machine, context, part.tiles);
+  if (failed(code))
     return failure();
-  return makeCodeOnce(**llvmModule, cpu,
-                      [&] { return generateCode(module, **llvmModule, *machine); });
+  const std::string key = keyOfCode(**code, cpu);
+  part.symbol = kernel.empty() ? part.name.str() : (kEntry + "_" + llvm::toHex(key, true)).str();
+  FailureOr<CodeBytes> object = makeCodeOnce(key, [&] {
+    if (!kernel.empty())
+      (*code)->getFunction(kEntry)->setName(part.symbol);
+    return generateCode(*part.module, **code, *machine);
+  });
+  if (failed(object))
+    return failure();
+  part.object = std::move(*object);
+  return success();
 }
 
-/// A copy of `module` with the functions of `kernels` and the declarations and globals that all
-/// share.
-static OwningOpRef<ModuleOp> selectKernels(ModuleOp module, ArrayRef<std::string> kernels) {
-  llvm::StringSet<> wanted;
-  for (const std::string &kernel : kernels)
-    wanted.insert(kernel);
+/// A module of `func` and what it reads and calls, in the order in which it does.
+static OwningOpRef<ModuleOp> isolate(ModuleOp module, LLVM::LLVMFuncOp func,
+                                     const SymbolTable &symbols) {
   OpBuilder builder(module.getContext());
-  OwningOpRef<ModuleOp> copy = ModuleOp::create(builder, module.getLoc());
-  (*copy)->setAttrs(module->getDiscardableAttrDictionary());
-  builder.setInsertionPointToEnd(copy->getBody());
-  for (Operation &op : *module.getBody()) {
-    auto func = dyn_cast<LLVM::LLVMFuncOp>(op);
-    if (!func || func.isExternal() || wanted.contains(func.getSymName()))
-      builder.clone(op);
+  OwningOpRef<ModuleOp> alone = ModuleOp::create(builder, module.getLoc());
+  (*alone)->setAttrs(module->getDiscardableAttrDictionary());
+  llvm::SetVector<Operation *> needed;
+  needed.insert(func);
+  for (size_t i = 0; i < needed.size(); ++i) { // which grows
+    auto uses = SymbolTable::getSymbolUses(needed[i]);
+    for (SymbolTable::SymbolUse use : *uses)
+      needed.insert(symbols.lookup(use.getSymbolRef().getRootReference()));
   }
-  return copy;
+  builder.setInsertionPointToEnd(alone->getBody());
+  for (Operation *op : needed)
+    builder.clone(*op);
+  return alone;
 }
 
 /// Adds what the code uses of what plans name only then: the system has to permit it.
@@ -284,16 +295,6 @@ static SmallVector<LLVM::LLVMFuncOp> tilesOf(ModuleOp module) {
   });
 }
 
-/// A module that only declares a tile.
-static OwningOpRef<ModuleOp> declareTile(ModuleOp module, LLVM::LLVMFuncOp tile) {
-  OpBuilder builder(module.getContext());
-  OwningOpRef<ModuleOp> alone = ModuleOp::create(builder, module.getLoc());
-  (*alone)->setAttrs(module->getDiscardableAttrDictionary());
-  builder.setInsertionPointToEnd(alone->getBody());
-  builder.clone(*tile);
-  return alone;
-}
-
 FailureOr<CPUCode> gantry::outlineCPUCode(ModuleOp module, const std::string &cpu) {
   FailureOr<Machine> machine = describeMachine(module.getLoc(), cpu);
   if (failed(machine))
@@ -309,34 +310,37 @@ FailureOr<CPUCode> gantry::emitCPUCode(ModuleOp module, ArrayRef<std::string> ke
     return failure();
   registerTranslations(*module.getContext());
 
-  auto parts = partition(module, kernels);
-  std::vector<OwningOpRef<ModuleOp>> modules;
-  for (const auto &part : parts)
-    modules.push_back(selectKernels(module, part));
+  SymbolTable symbols(module);
+  std::vector<Part> parts;
+  for (const std::string &kernel : kernels)
+    parts.push_back({kernel,
+                     isolate(module, symbols.lookup<LLVM::LLVMFuncOp>(kernel), symbols),
+                     Tiles::elsewhere,
+                     {},
+                     {}});
   // Tiles are shared by all of them, and each is a part of its own, which other plans have, too.
-  const size_t kernelParts = parts.size();
-  for (LLVM::LLVMFuncOp tile : tilesOf(module)) {
-    parts.push_back({});
-    modules.push_back(declareTile(module, tile));
-  }
-  std::vector<CodeBytes> objects(parts.size());
-  auto compile = [&](size_t i) -> LogicalResult {
-    FailureOr<CodeBytes> object = failure();
-    Tiles tiles = i < kernelParts ? Tiles::elsewhere : Tiles::inside;
-    Status fatal = runGuarded([&] { object = compilePart(*modules[i], parts[i], cpu, tiles); });
-    if (!fatal.ok())
-      return diagnoseFatal(module.getLoc(), cpu, fatal);
-    if (failed(object))
-      return failure();
-    objects[i] = std::move(*object);
-    return success();
+  for (LLVM::LLVMFuncOp tile : tilesOf(module))
+    parts.push_back({tile.getSymName(), isolate(module, tile, symbols), Tiles::inside, {}, {}});
+  auto emit = [&](size_t i) -> LogicalResult {
+    LogicalResult compiled = failure();
+    Status fatal = runGuarded([&] { compiled = compile(parts[i], cpu); });
+    return fatal.ok() ? compiled : diagnoseFatal(module.getLoc(), cpu, fatal);
   };
-  if (failed(emitParts(module.getContext(), parts.size(), compile)))
+  if (failed(emitParts(module.getContext(), parts.size(), emit)))
     return failure();
 
-  if (Status linked = linkObjects(objects, code->sharedObject); !linked.ok()) {
-    auto error = emitError(module.getLoc()) << linked.message();
-    setStatusCode(*error.getUnderlyingDiagnostic(), linked.code());
+  std::vector<CodeBytes> objects;
+  std::vector<std::pair<std::string, std::string>> names;
+  llvm::StringSet<> linked;
+  for (Part &part : parts) {
+    if (part.tiles == Tiles::elsewhere)
+      names.emplace_back(part.name, part.symbol);
+    if (linked.insert(part.symbol).second)
+      objects.push_back(std::move(part.object));
+  }
+  if (Status status = linkObjects(objects, names, code->sharedObject); !status.ok()) {
+    auto error = emitError(module.getLoc()) << status.message();
+    setStatusCode(*error.getUnderlyingDiagnostic(), status.code());
     return failure();
   }
   return code;

@@ -9,6 +9,8 @@
 #include "gantry/Support/Thread.h"
 
 #include "lld/Common/Driver.h"
+#include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
@@ -17,7 +19,6 @@
 #include <mutex>
 #include <new>
 #include <unistd.h>
-#include <utility>
 
 LLD_HAS_DRIVER(elf)
 
@@ -89,10 +90,23 @@ private:
 };
 } // namespace
 
-static Status runLinker(const std::vector<NamelessFile> &objects, const std::string &output) {
-  std::vector<std::string> paths{output};
-  for (const NamelessFile &object : objects)
-    paths.push_back(object.path());
+using Names = llvm::ArrayRef<std::pair<std::string, std::string>>;
+
+/// All objects as an archive: a process may have fewer files open than a plan has kernels.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+archiveOf(llvm::ArrayRef<CodeBytes> objects) {
+  std::vector<llvm::NewArchiveMember> members;
+  for (const CodeBytes &object : objects)
+    members.emplace_back(llvm::MemoryBufferRef({object.data(), object.size()}, "kernel.o"));
+  return llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab,
+                                    llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                    /*Thin=*/false);
+}
+
+static Status runLinker(const NamelessFile &archive, Names names, const std::string &output) {
+  std::vector<std::string> paths{output, "--whole-archive", archive.path()};
+  for (const auto &[name, symbol] : names)
+    paths.push_back("--defsym=" + name + "=" + symbol);
   std::vector<const char *> arguments = {
       "ld.lld", "-shared",       "--gc-sections", "-s", "--hash-style=gnu",
       "-z",     "separate-code", "--threads=1",   "-o"};
@@ -108,31 +122,34 @@ static Status runLinker(const std::vector<NamelessFile> &objects, const std::str
   return {};
 }
 
-static Status linkInMemory(llvm::ArrayRef<CodeBytes> objects, std::vector<char> &sharedObject) {
+static Status linkInMemory(llvm::ArrayRef<CodeBytes> objects, Names names,
+                           std::vector<char> &sharedObject) {
   constexpr size_t linkersOwn = 1 << 16; // headers, and what is aligned to pages
   Pipe output;
   if (!output.isOpen())
     return Status::doesNotFit(std::string("cannot link the kernels: no pipe can be had: ") +
                               std::strerror(errno));
-  std::vector<NamelessFile> files;
-  size_t bytes = linkersOwn;
-  for (const CodeBytes &object : objects) {
-    Expected<NamelessFile> file = fileOf(object);
-    if (!file)
-      return cannotLink(file.status());
-    files.push_back(file.take());
-    bytes += object.size();
-  }
+  auto content = archiveOf(objects);
+  if (!content)
+    return Status::internal("internal error: no archive of kernels: " +
+                            llvm::toString(content.takeError()));
+  Expected<NamelessFile> archive =
+      fileOf({(*content)->getBufferStart(), (*content)->getBufferSize()});
+  if (!archive)
+    return cannotLink(archive.status());
+  const size_t bytes = linkersOwn + (*content)->getBufferSize();
+  content->reset();
   if (!output.collect(bytes))
     return Status::doesNotFit("cannot link the kernels: the system starts no thread for it");
-  Status linked = runLinker(files, output.path());
+  Status linked = runLinker(*archive, names, output.path());
   sharedObject = output.finish();
   return linked;
 }
 
-Status gantry::linkObjects(llvm::ArrayRef<CodeBytes> objects, std::vector<char> &sharedObject) {
+Status gantry::linkObjects(llvm::ArrayRef<CodeBytes> objects, Names names,
+                           std::vector<char> &sharedObject) {
   try {
-    return linkInMemory(objects, sharedObject);
+    return linkInMemory(objects, names, sharedObject);
   } catch (const std::bad_alloc &) {
     return Status::doesNotFit("there is no more memory to link the kernels with");
   }

@@ -6,12 +6,16 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace gantry {
 
-/// Links the objects; one call at a time, since lld is made for one. Errors: INTERNAL with what lld
-/// says, DOES_NOT_FIT.
-Status linkObjects(llvm::ArrayRef<CodeBytes> objects, std::vector<char> &sharedObject);
+/// Links the objects, and exports each of the `names` for the symbol beside it; one call at a time,
+/// since lld is made for one. Errors: INTERNAL with what lld says, DOES_NOT_FIT.
+Status linkObjects(llvm::ArrayRef<CodeBytes> objects,
+                   llvm::ArrayRef<std::pair<std::string, std::string>> names,
+                   std::vector<char> &sharedObject);
 
 } // namespace gantry

@@ -156,7 +156,7 @@ static FailureOr<std::string> emitModule(::mlir::gpu::GPUModuleOp module, String
   auto generate = [&] { return generateCode(module, *code, *machine, form); };
   std::string made =
       (arch + (form == Target::Text::llvm ? " llvm " : " ptx ") + module.getName()).str();
-  FailureOr<CodeBytes> text = makeCodeOnce(*code, made, generate);
+  FailureOr<CodeBytes> text = makeCodeOnce(keyOfCode(*code, made), generate);
   if (failed(text))
     return failure();
   return std::string(text->begin(), text->end());

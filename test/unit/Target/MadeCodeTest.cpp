@@ -16,7 +16,7 @@ protected:
     llvm::Module module("made", context);
     auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
     llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, function, module);
-    auto code = makeCodeOnce(module, machine, [&]() -> mlir::FailureOr<CodeBytes> {
+    auto code = makeCodeOnce(keyOfCode(module, machine), [&]() -> mlir::FailureOr<CodeBytes> {
       ++made;
       if (fails)
         return mlir::failure();
@@ -51,7 +51,7 @@ TEST_F(MadeCode, theOldestIsForgottenAbove32MiB) {
   auto large = [&](llvm::StringRef name) {
     llvm::LLVMContext context;
     llvm::Module module(name, context);
-    auto code = makeCodeOnce(module, "large", [&]() -> mlir::FailureOr<CodeBytes> {
+    auto code = makeCodeOnce(keyOfCode(module, "large"), [&]() -> mlir::FailureOr<CodeBytes> {
       ++made;
       return CodeBytes(size_t(20) << 20, 'x');
     });
