@@ -4,9 +4,10 @@ import contextlib
 import threading
 
 from . import _eager
+from ._turns import kept
 from .graph import tracing
 
-_local = threading.local()
+_local = kept(threading.local())
 
 
 def tapes():

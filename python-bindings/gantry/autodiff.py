@@ -126,20 +126,11 @@ def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None, over
         if not value.dtype.is_floating:
             raise InvalidArgumentError(f"'{_name(f)}' is differentiated with respect to {value.dtype}{list(value.shape)}; only "
                                        "floats have gradients")
-    graph.locate()
-    attributes = ([("seeds", _c.ATTRIBUTE_INT, len(given))] if given else []) + \
-        [("allow_unused", _c.ATTRIBUTE_UNIT, bool(allow_unused))]
     before = dict(graph._bound)
-    graph.begin_op("gradient", values + given, attributes)
     try:
-        graph.region([(value.dtype, value.shape) for value in values], body)
-    except BaseException:
-        graph.abandon_op()
-        raise
+        results = (gradient_op if replica is None or not replica.meets else replica.gradient)(graph, values, given, allow_unused, body)
     finally:
         graph._bound = before
-    graph.locate()
-    results = graph.end_op()
     gradients = iter(results[len(results) - len(values):])
     rest = iter(results[replica is not None and seeds is None:len(results) - len(values)])
     made = unflatten(shape[0], rest)
@@ -147,6 +138,21 @@ def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None, over
         replica.replace(kept[0], rest)
     parts = [unflatten(target.shape, gradients) for target in targets]
     return made, tuple(parts) if isinstance(wrt, (tuple, list)) else parts[0]
+
+
+def gradient_op(graph, values, seeds, allow_unused, body):
+    """The results of a gantry.gradient: what `body` yields of the values, and the gradients."""
+    graph.locate()
+    attributes = ([("seeds", _c.ATTRIBUTE_INT, len(seeds))] if seeds else []) + \
+        [("allow_unused", _c.ATTRIBUTE_UNIT, bool(allow_unused))]
+    graph.begin_op("gradient", values + seeds, attributes)
+    try:
+        graph.region([(value.dtype, value.shape) for value in values], body)
+    except BaseException:
+        graph.abandon_op()
+        raise
+    graph.locate()
+    return graph.end_op()
 
 
 class _Differentiated:

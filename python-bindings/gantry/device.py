@@ -12,6 +12,7 @@ import inspect
 import sys
 
 from . import _c, _library, _runtime
+from ._turns import caller
 from .errors import InvalidArgumentError
 
 _SOFT = {None: 0, "strict": 1, "prefer": 2, "any": 3}
@@ -169,10 +170,11 @@ def _scopes():
     if not entered:
         return ()
     if any([scope.is_generator for scope in entered]):
-        depths, frame = {}, sys._getframe(1)
-        while frame is not None:
-            depths[frame] = -len(depths)
-            frame = frame.f_back
+        depths = {}
+        for frame in (sys._getframe(1), caller()):
+            while frame is not None:
+                depths[frame] = -len(depths)
+                frame = frame.f_back
         running = [scope for scope in entered if not scope.is_generator or scope.frame in depths]
         entered = sorted(running, key=lambda scope: depths.get(scope.frame, -len(depths)))
     return tuple([scope.device for scope in entered])

@@ -23,122 +23,20 @@ import sys
 import threading
 
 from . import _c, ops
-from .array import Reads
+from ._replicas import Replica, Shard, total
+from ._turns import Turns, kept
 from .device import device as device_named, gpus, listed, resolve, cpu
 from .errors import InvalidArgumentError
 from .function import flatten, read_all, unflatten
 from .graph import Value, tracing
 
-_scopes = threading.local()
+_scopes = kept(threading.local())
 _MOST_PARTS = 64  # each of which is all ops of a step
 
 
 def current():
     """The strategy whose scope is open on this thread, or none."""
     return getattr(_scopes, "strategies", (None,))[-1]
-
-
-class Shard:
-    """The rows of a replica: so many, from `begin` on, of `whole`. Its number is that of its device or, where there are parts, its own."""
-
-    def __init__(self, number, device, begin, rows, whole):
-        self.number, self.device, self.begin, self.rows, self.whole = number, device, begin, rows, whole
-
-    @property
-    def share(self):
-        """Of all rows: 1 where there is one replica, whatever it has."""
-        return self.rows / self.whole
-
-    def of(self, array):
-        """Its rows of an array."""
-        if self.rows == array.shape[0]:
-            return array
-        with device_named(getattr(array, "device", None)):
-            return array[self.begin:self.begin + self.rows]
-
-    def cut(self, count):
-        """Micro-batches: the Shards that its rows are, ceil(rows / count) each as far as they go."""
-        each = max(1, -(-self.rows // count))
-        return [Shard(self.number, self.device, self.begin + start, min(each, self.rows - start), self.whole)
-                for start in range(0, max(1, self.rows), each)]
-
-
-class Replica:
-    """What is traced for one shard. What it keeps for the whole batch is put together behind all replicas."""
-
-    def __init__(self, graph, shard, drawn=None):
-        self.shard, self._graph, self._drawn = shard, graph, drawn
-        self._depth, self._shapes, self._draws = graph._depth, [], 0
-        self.added, self.kept = [], []  # pairs of variable and value; lists of owner, values and their number of rows
-
-    # ---- gradients ----
-
-    def seeded(self, name, loss, over):
-        """The loss as what is differentiated: gradients of all replicas are added up."""
-        if over is None:
-            raise InvalidArgumentError(
-                f"'{name}' is differentiated in a replica, which has only some of the batch's rows: say what the loss is. "
-                "over=\"rows\": the mean over its rows, which counts by their share of the batch; over=\"sum\": a sum, or a mean over "
-                "something else that is divided by what all replicas have of it")
-        return loss * self.shard.share if over == "rows" and self.shard.share != 1 else loss
-
-    def mark(self):
-        return len(self.kept)
-
-    def yielded(self, mark):
-        """Values that were kept since then, in a region, which has to yield them."""
-        return [value for _, values, _ in self.kept[mark:] for value in values]
-
-    def replace(self, mark, values):
-        """The region's results in their place."""
-        for entry in self.kept[mark:]:
-            entry[1] = [next(values) for _ in entry[1]]
-
-    # ---- variables ----
-
-    def assign(self, variable, value, add):
-        """What a replica adds to a variable is added up; it cannot assign one."""
-        if not add:
-            raise InvalidArgumentError(
-                f"variable '{variable.name}' is assigned in a replica, which has only some of the batch's rows: replicas would assign "
-                "it different values. Give the value and assign it behind the replicas, from what all of them have, or use assign_add: "
-                "what replicas add is added up")
-        if self._graph._depth != self._depth:
-            raise InvalidArgumentError(
-                f"variable '{variable.name}' is added to in a branch or loop, or in what is differentiated, of a replica; give the value "
-                "(has_aux=True) and add it there")
-        if isinstance(value, Reads):
-            value = value.read()
-        self.added.append((variable, value))
-
-    def keep(self, owner, values, count):
-        """Values of its rows that `owner.combine` puts together, for all replicas at once; `count`: how many numbers each of
-        them is of."""
-        self.kept.append([owner, list(values), count])
-
-    # ---- random numbers ----
-
-    def part(self, shape):
-        """Where a value that is drawn lies in that of the whole batch: attributes of the op. It has one dimension of rows, which
-        may be joined with others that change faster."""
-        shape = tuple(shape)
-        if self._drawn is None:
-            self._shapes.append(shape)
-            return {}
-        whole = self._drawn[self._draws] if self._draws < len(self._drawn) else None
-        self._draws += 1
-        if whole == shape:
-            return {}
-        axes = [i for i, size in enumerate(shape) if size != whole[i]] if whole and len(whole) == len(shape) else []
-        scale = shape[axes[0]] // self.shard.rows if len(axes) == 1 else 0
-        if not scale or (shape[axes[0]], whole[axes[0]]) != (scale * self.shard.rows, scale * self.shard.whole):
-            raise InvalidArgumentError(
-                f"replica {self.shard.number} has {self.shard.rows} of {self.shard.whole} rows and draws {list(shape)}, where the whole "
-                f"batch draws {'nothing' if whole is None else list(whole)}: which part that is cannot be told. "
-                "Draw values with one dimension of rows")
-        begin = [0] * len(shape)
-        begin[axes[0]] = scale * self.shard.begin
-        return {"whole": list(whole), "begin": begin}
 
 
 class Strategy:
@@ -244,16 +142,29 @@ class Strategy:
         shards = self.shards(rows)
         runs = [run for shard in shards if shard.rows or not rows and not shard.number for run in shard.cut(accumulate)]
         given = [tuple(run.of(array) for array in arrays) for run in runs]
-        drawn = None if len(runs) == 1 else graph.outline(
-            lambda: self._trace(graph, f, Shard(0, self.devices[0], 0, rows, rows), arrays, {})[1]._shapes)
-        copies, mark = self._copies(graph, variables), graph.draws.mark()
-        made, replicas = [None] * len(shards), []
-        for run, own in zip(runs, given):
-            graph.draws.back(mark)
-            values, replica = self._trace(graph, f, run, own, copies[self.devices.index(run.device)], drawn)
+        whole = None if len(runs) == 1 else graph.outline(
+            lambda: self._trace(graph, f, Shard(0, self.devices[0], 0, rows, rows), arrays, {})[1])
+        copies = self._copies(graph, variables)
+        traces = self._each(graph, whole, [
+            functools.partial(self._trace, graph, f, run, own, copies[self.devices.index(run.device)], whole and whole._shapes)
+            for run, own in zip(runs, given)])
+        made = [None] * len(shards)
+        for run, (values, _) in zip(runs, traces):
             made[run.number] = values if made[run.number] is None else self._joined(run, made[run.number], values)
-            replicas.append(replica)
-        self._finish(graph, replicas)
+        self._finish(graph, [replica for _, replica in traces])
+        return made
+
+    @staticmethod
+    def _each(graph, whole, traces):
+        """What each of them gives: one after the other or, where they need what others have made, side by side."""
+        mark = graph.draws.mark()
+        if whole is not None and whole.is_joint:
+            turns = Turns([lambda trace=trace: trace(turns) for trace in traces], graph.exchange, (dict(graph._bound), None, mark))
+            return turns.run()
+        made = []
+        for trace in traces:
+            graph.draws.back(mark)
+            made.append(trace())
         return made
 
     @staticmethod
@@ -263,9 +174,8 @@ class Strategy:
         with device_named(run.device):
             return unflatten(shape, iter([a + b for a, b in zip(mine, flatten(values)[0])]))
 
-    @staticmethod
-    def _trace(graph, f, shard, arrays, held, drawn=None):
-        replica = graph.replica = Replica(graph, shard, drawn)
+    def _trace(self, graph, f, shard, arrays, held, drawn=None, turns=None):
+        replica = graph.replica = Replica(graph, shard, drawn, self, turns)
         try:
             with device_named(shard.device), graph.bound(held):
                 return read_all(f(*arrays)), replica
@@ -286,8 +196,22 @@ class Strategy:
             with device_named(home):
                 owner.combine([values for _, values, _ in entries], shares, sum(counts), lambda each: self._sum(each, shards, home))
 
-    def _sum(self, values, shards, home=None):
-        """The sum of what replicas have, of micro-batches those of a shard first; where they have it, or all of it at `home`."""
+    # ---- what all replicas make together, in turns ----
+
+    def _mean(self, brought):
+        """For each the mean of all values, which are means of so many numbers."""
+        whole, shards = sum(count for _, _, count in brought), [replica.shard for replica, _, _ in brought]
+        parts = []
+        for replica, value, count in brought:
+            with device_named(replica.shard.device):
+                parts.append(value * (count / whole))
+        sums = self._sum(parts, shards, everywhere=True)
+        numbers = list(dict.fromkeys(shard.number for shard in shards))
+        return [sums[numbers.index(shard.number)] for shard in shards]
+
+    def _sum(self, values, shards, home=None, everywhere=False):
+        """The sum of what replicas have, of micro-batches those of a shard first; where they have it, or all of it at `home`, or for each
+        shard on its device."""
         own = {}
         for value, shard in zip(values, shards):
             own.setdefault(shard.number, (shard.device if home is None else home, []))[1].append(value)
@@ -295,27 +219,24 @@ class Strategy:
         for device, each in own.values():
             with device_named(device):
                 sums.append(functools.reduce(operator.add, each))
-        return self._add_parts(sums, [device for device, _ in own.values()])[0] if self.parts else total(sums)
+        devices = [device for device, _ in own.values()]
+        if everywhere and len(sums) > 1:
+            return self._add_parts(sums, devices)
+        return sums if everywhere else self._add_parts(sums, devices)[0] if self.parts else total(sums)
 
-    @staticmethod
-    def _add_parts(values, devices):
-        """The sum of what parts have, for each of them on its device: added in a tree over their numbers."""
+    def _add_parts(self, values, devices):
+        """The sum of what parts have, for each of them on its device: added in a tree over their numbers; without parts in the order of
+        the devices."""
         graph = tracing()
         values = [graph.value(value) for value in values]
         graph.locate()
         with device_named(None):
             return graph.op("all_reduce", values, [("kind", _c.ATTRIBUTE_ENUM, "sum"), ("devices", _c.ATTRIBUTE_TEXT, _attribute_of(devices)),
-                                                   ("tree", _c.ATTRIBUTE_UNIT, True)])
+                                                   ("tree", _c.ATTRIBUTE_UNIT, bool(self.parts))])
 
 
 def _attribute_of(devices):
     return "[" + ", ".join(f'#gantry.device<"{each!r}">' for each in devices) + "]"
-
-
-def total(values):
-    """The sum of what replicas have, in their order."""
-    values = [tracing().value(value) for value in values]
-    return values[0] if len(values) == 1 else ops.add_n(values)
 
 
 class Mirrored(Strategy):

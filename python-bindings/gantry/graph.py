@@ -13,6 +13,7 @@ import numpy as np
 from . import _c, _disk, _library, _runtime
 from ._compile import Listener, compile_source, compiler, flags_of, request_of
 from ._operators import Operators, fixed
+from ._turns import caller, kept as kept_in_calls
 from .array import Array, Reads, as_numpy, dims_of, fit_number
 from .device import request as device_request, resolve
 from .dtypes import BY_NUMBER, as_dtype
@@ -20,7 +21,8 @@ from .errors import InvalidArgumentError
 
 _SOFT = {None: _c.SOFT_UNSET, "strict": _c.SOFT_STRICT, "prefer": _c.SOFT_PREFER, "any": _c.SOFT_ANY}
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_local = threading.local()
+_MOST_RESULTS = 65536  # of an op with regions, as a gradient for many parameters on many devices
+_local = kept_in_calls(threading.local())
 
 
 def tracing():
@@ -82,9 +84,11 @@ class Value(Operators):
 
 def user_frame():
     """File and line of the innermost frame outside of this package."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
+    for frame in (sys._getframe(1), caller()):
+        while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+            frame = frame.f_back
+        if frame is not None:
+            break
     return (frame.f_code.co_filename, frame.f_lineno) if frame else (None, 0)
 
 
@@ -303,6 +307,13 @@ class Graph:
         self.op("assign_add" if add else "assign", [made], (name,))
         self._bound.pop(variable, None)
 
+    def exchange(self, state):
+        """Goes on with what another trace had of its own, one that takes turns with this one; gives what there was."""
+        before = self._bound, self.replica, self.draws.mark()
+        self._bound, self.replica = dict(state[0]), state[1]
+        self.draws.back(state[2])
+        return before
+
     @contextlib.contextmanager
     def bound(self, values):
         """Inside, variables are values, until they are assigned."""
@@ -336,8 +347,8 @@ class Graph:
         self._check(self._library.gantry_graph_end_region(self._handle, given, len(yielded)))
 
     def end_op(self):
-        results, count = (ctypes.c_uint32 * 4096)(), ctypes.c_size_t()
-        self._check(self._library.gantry_graph_end_op(self._handle, results, 4096, ctypes.byref(count)))
+        results, count = (ctypes.c_uint32 * _MOST_RESULTS)(), ctypes.c_size_t()
+        self._check(self._library.gantry_graph_end_op(self._handle, results, _MOST_RESULTS, ctypes.byref(count)))
         return [Value(self, results[i]) for i in range(count.value)]
 
     def outline(self, body):

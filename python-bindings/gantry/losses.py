@@ -16,6 +16,7 @@ import threading
 
 from . import math as gm, ops
 from ._named import look_up
+from ._turns import kept
 from .errors import InvalidArgumentError
 from .function import scan
 from .graph import Value, user_frame
@@ -61,7 +62,7 @@ def _classes(name, labels, outputs):
     return ops.reshape(labels, (*labels.shape, 1)), outputs
 
 
-_asked = threading.local()  # whether rows are wanted, by per_row
+_asked = kept(threading.local())  # whether rows are wanted, by per_row
 
 
 def per_row(loss):

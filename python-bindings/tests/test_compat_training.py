@@ -11,6 +11,7 @@ import gantry as gt
 from gantry.compat import _autograd, flax, jax, mx, tf, torch as own_torch
 from gantry.compat.tf import keras, v1
 from tests.support import HAS_COMPILER, NEEDS_COMPILER
+from tests.training import mirrored
 
 try:
     import torch
@@ -215,6 +216,26 @@ class Keras(unittest.TestCase):
             variance = x.var(tuple(range(x.ndim - 1)), ddof=int(unbiased))
             np.testing.assert_allclose(layer.moving_variance.numpy(), 0.99 + 0.01 * variance, rtol=1e-5)
             self.assertEqual([each.shape for each in layer.get_weights()], [(3,)] * 4)
+
+    def test_synchronised_batch_norms(self):
+        """By the rows of two devices, as the layer that is not synchronised does on one."""
+        x = RANDOM.standard_normal((6, 3)).astype(np.float32)
+        nn = own_torch.nn
+        pairs = ((keras.layers.BatchNormalization(), keras.layers.BatchNormalization(synchronized=True)),
+                 (nn.BatchNorm1d(3), nn.SyncBatchNorm(3)),
+                 (nn.BatchNorm1d(3), nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(3)))))
+        for one, synchronised in pairs:
+            strategy = mirrored()
+            strategy.adopt(synchronised)
+
+            @gt.function
+            def made(x):
+                with gt.nn.training():
+                    return gt.concat(strategy.each(synchronised, x), 0)
+            with gt.nn.training():
+                np.testing.assert_allclose(made(x).numpy(), one(gt.array(x)).numpy(), rtol=1e-5, atol=1e-6)
+            for own, other in zip(synchronised.variables(), one.variables()):
+                np.testing.assert_allclose(own.numpy(), other.numpy(), rtol=1e-5, atol=1e-6)
 
     def test_losses_by_row_and_mean(self):
         x, y = RANDOM.standard_normal((5, 3)).astype(np.float32), np.array([0, 2, 1, 1, 0])

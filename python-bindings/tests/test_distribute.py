@@ -32,10 +32,10 @@ def network(*between, dtype="float64"):
     return nn.Sequential(nn.Dense(7, "tanh", dtype=dtype), *between, nn.Dense(3, dtype=dtype))
 
 
-def trained(strategy, *between, optimizer=None, batch=9, epochs=6, dtype="float64", **fit):
+def trained(strategy, *between, optimizer=None, batch=9, epochs=6, dtype="float64", accumulate=1, **fit):
     """The trainer after some epochs, and the values of all variables of its network."""
     trainer = gt.Trainer(network(*between, dtype=dtype), loss=scce, optimizer=optimizer or optim.Adam(0.05), metrics=["accuracy"],
-                         strategy=strategy)
+                         strategy=strategy, accumulate=accumulate)
     trainer.fit(X, Y, validation=(X[:5], Y[:5]), epochs=epochs, batch=batch, progress=False, **fit)
     return trainer, [variable.numpy() for variable in trainer.net.variables()]
 
@@ -146,6 +146,41 @@ for strategy in (gt.Mirrored(), gt.Mirrored(weights=[5, 1, 2]), gt.Towers()):
         for one, many in zip(averages(None), averages(mirrored(weights=[2, 1]))):
             np.testing.assert_allclose(many, one, rtol=0, atol=1e-14)
 
+    def test_synchronised_batch_norms_are_of_all_rows(self):
+        """As one device normalises, gradients too, whatever replicas and micro-batches there are; last batches are of one row."""
+        norms = lambda sync: (nn.BatchNorm(unbiased=True, dtype="float64", sync=sync), nn.Dropout(0.3), nn.Dense(4, "tanh", dtype="float64"),
+                              nn.BatchNorm(dtype="float64", sync=sync))
+        one = trained(None, *norms(False), epochs=4)
+        for strategy, accumulate in ((mirrored(), 1), (mirrored(weights=[2, 1]), 2), (gt.Towers(["GPU:0", "GPU:1"]), 1), (None, 3),
+                                     (mirrored(parts=4), 1)):
+            with self.subTest(strategy, accumulate=accumulate):
+                self.agrees(one, trained(strategy, *norms(True), epochs=4, accumulate=accumulate))
+        apart = trained(mirrored(), *norms(False), epochs=4)
+        self.assertGreater(max(abs(a - b).max() for a, b in zip(apart[1], one[1])), 1e-3)
+
+    def test_means_of_all_replicas(self):
+        """Of values that one's own layer has: vector-Jacobian products, second derivatives and loops in front go with them."""
+        strategy, w = mirrored(weights=[3, 1]), np.array([2.0, -1.0, 0.5, 1.0, 3.0])
+
+        def apart(x, w):
+            """Rows without their mean, which is of all replicas."""
+            y = gt.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, s[1] * w), (gt.graph.tracing().value(0), x))[1]
+            return y - gt.graph.tracing().replica.mean(gt.mean(y, 0), y.shape[0])
+
+        @gt.function
+        def made(x, w):
+            def each(x):
+                value, back = gt.vjp(lambda w: apart(x, w), w)
+                slope = gt.grad(lambda w: gt.sum(gt.grad(lambda w: gt.sum(apart(x, w) ** 2), over="sum")(w)), over="sum")(w)
+                return value, back(x)[0], slope
+            parts = strategy.each(each, x)
+            return gt.concat([part[0] for part in parts], 0), *(gt.distribute.total([part[i] for part in parts]) for i in (1, 2))
+        value, back, slope = (each.numpy() for each in made(X, w))
+        centred = X - X.mean(0)
+        np.testing.assert_allclose(value, centred * w * w, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(back, 2 * w * (X * centred).sum(0), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(slope, 12 * w * w * (centred * centred).sum(0), rtol=0, atol=1e-11)
+
     def test_dropout_is_that_of_one_device(self):
         """Bit for bit: masks alone, behind a dimension that rows were joined with, and behind a transpose."""
         def drawn(strategy, *layers):
@@ -210,12 +245,12 @@ import numpy as np
 import gantry as gt
 from gantry import losses, nn, optim
 
-def digest(devices, rows, options=None, kind="Mirrored", **changes):
+def digest(devices, rows, options=None, kind="Mirrored", sync=False, **changes):
     gt.random.seed(0)
     random = np.random.default_rng(3)
     x, y = random.standard_normal((rows, 8, 8)).astype(np.float32), random.integers(0, 3, rows)
     strategy = getattr(gt, kind)(devices, **{"parts": 4, **(options or {})})
-    net = nn.Sequential(nn.Flatten(), nn.Dense(90, "relu", name="wide"), nn.BatchNorm(name="norm"), nn.Dropout(0.5, name="drop"),
+    net = nn.Sequential(nn.Flatten(), nn.Dense(90, "relu", name="wide"), nn.BatchNorm(name="norm", sync=sync), nn.Dropout(0.5, name="drop"),
                         nn.Dense(3, name="last"))
     optimizer = optim.Nadam(0.01, name="nadam", clip_global_norm=changes.pop("clip", None))
     trainer = gt.Trainer(net, loss=lambda y, o: losses.scce(y, o, from_logits=True), optimizer=optimizer, metrics=["accuracy"],
@@ -265,6 +300,10 @@ print(digest(names[:2], 86, {"weights": [1, 3]}))
     def test_micro_batches(self):
         """22 rows are 3 and a last part of one row, which is one micro-batch."""
         self.one_hash("for n in (1, 3):\n    print(digest(names[:n], 86, accumulate=2))")
+
+    def test_synchronised_batch_norms(self):
+        self.assertNotEqual(self.one_hash("for n in (1, 3):\n    print(digest(names[:n], 73, sync=True))\nprint(digest(['CPU:0'], 73, sync=True))"),
+                            self.one_hash("print(digest(names[:1], 73))"))
 
     def test_towers(self):
         self.one_hash("""
@@ -385,6 +424,30 @@ class Refused(unittest.TestCase):
         self.refused("replica 0 has 14 of 28 rows and draws [14, 14], where the whole batch draws [28, 28]: which part that is cannot be "
                      "told. Draw values with one dimension of rows",
                      lambda: self.each(lambda x: gt.random.uniform((x.shape[0], x.shape[0]))))
+
+    def test_means_of_all_replicas(self):
+        """In what the others may not enter, or do not have, and with what goes wrong in one of them."""
+        mean = lambda x: gt.graph.tracing().replica.mean(gt.mean(x), x.shape[0])
+        text = ("a mean over all replicas, as that of a synchronised batch norm, cannot be in a branch, a loop or a checkpoint of a replica, "
+                "which the others may not enter")
+        self.refused(text, lambda: self.each(lambda x: gt.cond(gt.sum(x) > 0, lambda: mean(x), lambda: gt.mean(x))))
+        self.refused(text, lambda: self.each(lambda x: gt.checkpoint(mean)(x)))
+        alike = ("replicas have to be alike in what they add up or normalise over all of them, in the same order: one of them does something "
+                 "else there")
+        weights = iter((True, True, False))  # the first is of the whole batch
+        self.refused(alike, lambda: self.each(lambda x: mean(x) if next(weights) else gt.mean(x)))
+        ends = []
+
+        def fails(x):
+            try:
+                value = mean(x)
+                if len(ends) == 1:
+                    raise gt.InvalidArgumentError("one has failed")
+                return value
+            finally:
+                ends.append(x.shape[0])
+        self.refused("one has failed", lambda: self.each(fails))
+        self.assertEqual(ends, [28, 14, 14])  # that of the whole batch, the one that failed, and the one that waited for it
 
     def test_where_replicas_are(self):
         strategy = mirrored()

@@ -9,6 +9,7 @@ import weakref
 
 import gantry as gt
 from gantry import _apply
+from gantry._turns import kept
 from gantry.array import Reads
 from gantry.graph import tracing
 
@@ -104,7 +105,7 @@ class Recorder:
         return tape, sources
 
 
-_local = threading.local()
+_local = kept(threading.local())
 
 
 def recorder():

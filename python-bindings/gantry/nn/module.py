@@ -10,6 +10,7 @@ from .. import _runtime
 from .._apply import tapes
 from .._named import new_name
 from .._tensors import File, match, write
+from .._turns import kept
 from ..array import Kept, _target as target
 from ..device import devices, device as as_device, resolve, scopes
 from ..errors import FailedPreconditionError, InvalidArgumentError
@@ -18,7 +19,7 @@ from ..graph import suspended, tracing
 from ..variable import Variable, give, values_of
 from . import init
 
-_mode = threading.local()
+_mode = kept(threading.local())
 
 
 def is_training():

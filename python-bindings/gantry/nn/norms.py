@@ -15,11 +15,13 @@ class BatchNorm(Module):
 
     momentum   what remains of an average at a step: 0.9 as PyTorch's 0.1, 0.99 as Keras
     unbiased   the variance enters its average times n / (n - 1), as PyTorch has it; not where n is 1
+    sync       on several devices, in parts or micro-batches the statistics are those of the whole batch, as on one device; else
+               each replica, part or micro-batch has its own. The averages are of the whole batch either way
     """
 
-    def __init__(self, momentum=0.9, epsilon=1e-5, unbiased=False, channels="last", dtype="float32", name=None):
+    def __init__(self, momentum=0.9, epsilon=1e-5, unbiased=False, channels="last", dtype="float32", name=None, sync=False):
         super().__init__(name)
-        self._momentum, self._epsilon, self._unbiased = momentum, epsilon, unbiased
+        self._momentum, self._epsilon, self._unbiased, self._sync = momentum, epsilon, unbiased, sync
         self._last, self._dtype = channels == "last", dtype
 
     def build(self, shape):
@@ -37,11 +39,12 @@ class BatchNorm(Module):
         of = lambda each: ops.reshape(each, like)
         if not is_training() or self.mean.frozen:
             return (x - of(self.mean)) * ops.rsqrt(of(self.variance) + self._epsilon) * of(self.scale) + of(self.bias)
-        mean = ops.reduce_mean(x, axes, keep_dims=True)
-        centred = x - mean
-        variance = ops.reduce_mean(centred * centred, axes, keep_dims=True)
         count = math.prod(x.shape[axis] for axis in axes)
         replica = tracing().replica if tracing() is not None else None
+        whole = (lambda own: replica.mean(own, count)) if self._sync and replica is not None else lambda own: own
+        mean = whole(ops.reduce_mean(x, axes, keep_dims=True))
+        centred = x - mean
+        variance = whole(ops.reduce_mean(centred * centred, axes, keep_dims=True))
         moments = [ops.stop_gradient(ops.reshape(each, self.mean.shape)) for each in (mean, variance)]
         if replica is not None:
             replica.keep(self, moments, count)
@@ -52,6 +55,9 @@ class BatchNorm(Module):
     def combine(self, moments, shares, count, add):
         """The averages take the moments of the whole batch, of those of its parts, which `add` adds up: Chan, Golub and LeVeque, Updating formulae and a
         pairwise algorithm for computing sample variances, 1979."""
+        if self._sync:  # all have those of the whole batch
+            self._learn(*moments[0], count)
+            return
         mean = add([own * share for (own, _), share in zip(moments, shares)])
         self._learn(mean, add([(variance + (own - mean) * (own - mean)) * share
                                for (own, variance), share in zip(moments, shares)]), count)

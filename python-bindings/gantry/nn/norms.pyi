@@ -10,7 +10,7 @@ class BatchNorm(Module):
     mean: Variable
     variance: Variable
     def __init__(self, momentum: float = 0.9, epsilon: float = 1e-5, unbiased: bool = False, channels: str = "last",
-                 dtype: DTypeLike = "float32", name: Optional[str] = None) -> None: ...
+                 dtype: DTypeLike = "float32", name: Optional[str] = None, sync: bool = False) -> None: ...
 class LayerNorm(Module):
     scale: Variable
     bias: Variable

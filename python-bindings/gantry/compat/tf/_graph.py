@@ -13,6 +13,7 @@ import numpy as np
 
 import gantry as gt
 from gantry import _apply
+from gantry._turns import kept
 from gantry.array import Reads
 from gantry.function import Function
 from gantry.graph import Graph as Trace, Value, suspended, tracing
@@ -259,7 +260,7 @@ class _Here(threading.local):
         self.graphs, self.kept = [], contextlib.ExitStack()
 
 
-_here = _Here()
+_here = kept(_Here())
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import threading
 
 import gantry as gt
 from gantry._operators import Operators
+from gantry._turns import kept
 from gantry.graph import tracing
 
 from .. import _autograd
@@ -18,7 +19,7 @@ class _Mode(threading.local):
     opened, stays = False, False  # whether it was a network that had ops remembered, and whether they are so beyond backward()
 
 
-mode = _Mode()
+mode = kept(_Mode())
 
 
 def begin(stays=False):

@@ -197,10 +197,12 @@ class Softmax(Activation):
 
 
 class BatchNormalization(Layer, _nn.BatchNorm):
-    """Averages keep 0.99 of what they are; the variance of images enters its average times n / (n - 1), as Keras's fused kernel has it."""
+    """Averages keep 0.99 of what they are; the variance of images enters its average times n / (n - 1), as Keras's fused kernel has it.
+    `synchronized`: the statistics are those of all replicas."""
 
-    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, dtype="float32", name=None, **options):
-        _nn.BatchNorm.__init__(self, momentum, epsilon, channels="last" if axis == -1 else "first", dtype=dtype, name=name)
+    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, dtype="float32", name=None, synchronized=False, **options):
+        _nn.BatchNorm.__init__(self, momentum, epsilon, channels="last" if axis == -1 else "first", dtype=dtype, name=name,
+                               sync=synchronized)
         self._take(options)
 
     def build(self, shape):

@@ -196,6 +196,22 @@ class _BatchNorm(Module, _nn.BatchNorm):
 BatchNorm1d, BatchNorm2d, BatchNorm3d = (type(f"BatchNorm{i}d", (_BatchNorm,), {}) for i in (1, 2, 3))
 
 
+class SyncBatchNorm(_BatchNorm):
+    """A batch norm by the statistics of all replicas."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, dtype="float32"):
+        super().__init__(num_features, eps, momentum, dtype)
+        self._sync = True
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """Has all batch norms of a network be so; gives the network."""
+        for each in module.modules():
+            if isinstance(each, _BatchNorm):
+                each._sync = True
+        return module
+
+
 class LayerNorm(Module, _nn.LayerNorm):
     _names = {"scale": "weight"}
 
