@@ -127,16 +127,17 @@ def flags_of(*, dims=None, devices=None, placement=None, rules=(), lock=None, ma
     return made + list(flags)
 
 
-def compile_source(source, flags, values=None, name=None, own_devices=False, why_not=None, is_short=False, limit=None):
+def compile_source(source, flags, values=None, name=None, own_devices=False, why_not=None, is_short=False, limit=None,
+                   outline=False):
     """Compiles a path, bytes or a graph's handle, within limits for devices. Gives the artifact and what was said. With `why_not`, an op and a
-    device, the artifact is the text of what would have to change. What `is_short` is made on the calling thread, whose
+    device, the artifact is the text of what would have to change; an `outline` is a plan to be told of alone. What `is_short` is made on the calling thread, whose
     memory is at hand, and Ctrl-C waits for it."""
     library, listener = _library.compiler(), Listener()
     texts, count = _library.texts(flags)
     listed, kept = value_list(values or {})
     request = _library.sized(_c.gantry_compile_request_t, flags=texts, num_flags=count, values=listed,
                              num_values=len(values or {}), diagnose=listener.callback,
-                             name=name.encode() if name else None)
+                             name=name.encode() if name else None, outline=int(outline))
     if not own_devices:
         request.topology = _runtime.limited(limit)
     if isinstance(source, ctypes.c_void_p):

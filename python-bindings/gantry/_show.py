@@ -134,6 +134,7 @@ class Shown:
 
     _seen = None  # the _View
     _asked = None  # source, flags, values, own_devices: what why_not compiles again
+    _shared_by = ()  # devices of a strategy of gantry.distribute, each of which is a replica
 
     def _view(self):
         with _lock:
@@ -191,21 +192,34 @@ class Shown:
     def replicas(self):
         """The replicas of a plan that splits a batch: for each its device, the seconds that its ops take, and when the last
         of them ends. A run waits for the one with the largest `end`; () where nothing is replicated."""
+        functions, moments = self.explain(json=True)["functions"], self.timeline()
+        if self._shared_by:
+            return self._by_device(functions, moments)
         found = {}
-        for function in self.explain(json=True)["functions"]:
+        for function in functions:
             for op in function["ops"]:
                 number = _REPLICA.search(op["name"])
                 if number:
                     parts = found.setdefault((int(number[1]), op["device"]), [])
                     parts.append(op["predicted_seconds"])
         ends = {}
-        for moment in self.timeline():
+        for moment in moments:
             number = _REPLICA.search(moment["name"])
             if number:
                 key = int(number[1]), moment["device"]
                 ends[key] = max(ends.get(key, 0.0), moment["end"])
         return tuple(Replica(number, _known(device.encode()), sum(parts), ends.get((number, device), 0.0))
                      for (number, device), parts in sorted(found.items()))
+
+    def _by_device(self, functions, moments):
+        """Replicas of a strategy: all that its devices do is a replica's."""
+        seconds, ends = collections.Counter(), {}
+        for each in (device for function in functions for device in function["devices"]):
+            seconds[_known(each["device"].encode())] += each["predicted_compute_seconds"]
+        for moment in moments:
+            device = _known(moment["device"].encode())
+            ends[device] = max(ends.get(device, 0.0), moment["end"])
+        return tuple(Replica(number, device, seconds[device], ends.get(device, 0.0)) for number, device in enumerate(self._shared_by))
 
     def report(self, path, function=None, other=None):
         """Writes a page for the browser, whole or not at all: the graph by device, queues over time, memory, and all that
@@ -247,6 +261,18 @@ class Shown:
 
     def _repr_html_(self):
         return _notebook.plan(self._pictured())
+
+
+class Outline(Shown):
+    """What a plan would say of itself, of a graph that was compiled without code."""
+
+    def __init__(self, artifact):
+        self._artifact = artifact
+
+    def _view(self):
+        if self._seen is None:
+            self._seen = _View(self._artifact.address, self._artifact.size)
+        return self._seen
 
 
 def _objects(text):

@@ -17,18 +17,19 @@ balanced tree over their numbers: what is learned is then the same, byte for byt
 have work as there are parts. A batch normalisation normalises a part.
 """
 
+import copy
 import functools
 import operator
 import sys
 import threading
 
-from . import _c, ops
+from . import _balance, _c, ops
 from ._replicas import Replica, Shard, total
 from ._turns import Turns, kept
 from .device import device as device_named, gpus, listed, resolve, cpu
 from .errors import InvalidArgumentError
 from .function import flatten, read_all, unflatten
-from .graph import Value, tracing
+from .graph import Value, tracing, user_frame
 
 _scopes = kept(threading.local())
 _MOST_PARTS = 64  # each of which is all ops of a step
@@ -56,8 +57,9 @@ class Strategy:
         self.parts = parts
 
     def _weights(self, given):
-        """One number for each device; none where all are equal."""
-        if given is None:
+        """One number for each device; none where all are equal, or are to be found."""
+        self.is_open = isinstance(given, str) and given == "auto"
+        if given is None or self.is_open:
             return None
         if isinstance(given, dict):
             own = {found: weight for each, weight in given.items() for found in _listed(each)}
@@ -67,9 +69,23 @@ class Strategy:
             given = [own[each] for each in self.devices]
         if isinstance(given, str) or not all(isinstance(each, int) and 0 <= each <= 2**31 for each in given) or \
                 len(given) != len(self.devices) or not sum(given):
-            raise InvalidArgumentError(f"weights are whole numbers, one for each of {len(self.devices)} devices, not all of them 0; got "
+            raise InvalidArgumentError(f"weights are whole numbers, one for each of {len(self.devices)} devices, not all of them 0, or \"auto\"; got "
                                        f"{given!r}")
         return tuple(given)
+
+    def balance(self, rows, times):
+        """Decides weights="auto" by a batch of so many rows: what each device takes for shares of two sizes is predicted, and the last
+        one is to end early. `times(strategy, rows)` gives the seconds of each device of a strategy that shares out evenly."""
+        self.is_open = False
+        if len(self.devices) > 1 and rows:
+            equal, most = copy.copy(self), -(-rows // len(self.devices))
+            equal.parts, few = None, -(-most // 2)
+            most = max(most, few + 1)
+            first, second = (times(equal, each * len(self.devices)) for each in (few, most))
+            costs = [_balance.cost(few, a, most, b) for a, b in zip(first, second)]
+            self.weights = _balance.shares(rows, _balance.alike(costs))
+            file, line = user_frame()
+            print(f'{file}:{line}: remark: weights="auto": {_balance.told(self.devices, self.weights, costs)}', file=sys.stderr)
 
     def shards(self, rows):
         """The Shard of each device: ceil(rows / devices) as far as they go, or by weights; as gantry.replicate cuts them. With
@@ -117,7 +133,7 @@ class Strategy:
         return self
 
     def __repr__(self):
-        weights = f", weights={list(self.weights)}" if self.weights else ""
+        weights = f", weights={list(self.weights)}" if self.weights else ", weights=\"auto\"" if self.is_open else ""
         parts = f", parts={self.parts}" if self.parts else ""
         return f"{type(self).__name__}({[repr(each) for each in self.devices]}{weights}{parts})"
 
@@ -139,6 +155,9 @@ class Strategy:
         rows = arrays[0].shape[0]
         if any(array.shape[0] != rows for array in arrays):
             raise InvalidArgumentError(f"arrays of {', '.join(str(array.shape[0]) for array in arrays)} rows are no batch")
+        if self.is_open:
+            raise InvalidArgumentError("weights=\"auto\" are found by a Trainer, in front of its first step; a step of one's own takes numbers")
+        graph.shared_by = self.devices
         shards = self.shards(rows)
         runs = [run for shard in shards if shard.rows or not rows and not shard.number for run in shard.cut(accumulate)]
         given = [tuple(run.of(array) for array in arrays) for run in runs]
@@ -243,7 +262,8 @@ class Mirrored(Strategy):
     """Each device has a mirror of every variable; gradients are added up by all-reduces, and each device updates its own.
 
     devices  all GPUs, or the host where there are none, unless given: names, also of several as "GPU:{0..3}" or "GPU:*"
-    weights  how much of the rows each device gets: {"GPU:0": 2, "GPU:1": 1}, or a list
+    weights  how much of the rows each device gets: {"GPU:0": 2, "GPU:1": 1}, or a list; "auto": a Trainer has predicted in front of its
+             first step what rows cost on each device, has all end at the same time, and says so
     parts    so many parts of the batch are dealt to the devices, and what they give is added in an order of its own: what is
              learned does not depend on the devices, byte for byte
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _c, _disk, _library, _runtime
 from ._compile import Listener, compile_source, compiler, flags_of, request_of
+from ._show import Outline
 from ._operators import Operators, fixed
 from ._turns import caller, kept as kept_in_calls
 from .array import Array, Reads, as_numpy, dims_of, fit_number
@@ -146,7 +147,8 @@ class Graph:
         _library.check_compiler(made)
         self._handle, self.name, self._place, self._draws = handle, name, None, None
         self.variables, self._bound, self._depth = {}, {}, 0  # by name; arguments that stand for variables; regions
-        self.assigned, self.replica = set(), None  # names of variables; what is traced for some rows of a batch: distribute.py
+        self.assigned = set()  # names of variables
+        self.replica, self.shared_by = None, ()  # what is traced for some rows of a batch, and devices that have rows: distribute.py
 
     def __del__(self, _may_release=_runtime.may_release):
         if getattr(self, "_handle", None) is not None and _may_release():
@@ -408,8 +410,14 @@ class Graph:
         text = self._print(_c.PRINT_LOCATIONS).encode() if _disk.folder() else b""
         plan = kept(request_of(text, flags, values, limit),
                     lambda: compile_source(self._handle, flags, values, limit=limit)).hold()
-        plan._asked = self, flags, values, False
+        plan._asked, plan._shared_by = (self, flags, values, False), self.shared_by
         return plan
+
+    def outlined(self, limit=None, **options):
+        """What the plan would say of itself, in a fraction of the time; it cannot run."""
+        made = Outline(compile_source(self._handle, flags_of(**options), limit=limit, outline=True)[0])
+        made._shared_by = self.shared_by
+        return made
 
     def plan(self, limit=None, **options):
         """The plan of the graph: options as gantry.compile has them."""

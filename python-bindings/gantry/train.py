@@ -19,6 +19,7 @@ from . import _checkpoint, distribute, losses, math as gm, metrics, ops, optim, 
 from ._feeds import ArrayFeed, DatasetFeed, batch_of, feed_of, refuse_generator
 from ._guard import Guard
 from ._tensors import Stored
+from .array import zeros
 from .autodiff import value_and_grad
 from .callbacks import Callback, Checkpoint, Progress
 from .data import Dataset
@@ -100,6 +101,7 @@ class Trainer:
         if math:
             flags.append(f"math={math}")
         options.update(flags=flags, limit=limit)
+        self._options = options
         self.limit = dict(limit or {})
         self._step_function, self._look_function, self._predict_function = (
             Function(self._placed(each), **options) for each in (self._step, self._look, self._predict))
@@ -128,6 +130,17 @@ class Trainer:
         else:
             strategy.update(optimizer, self.net, strategy.each(self._learn, x, y, variables=self.net.variables(),
                                                                accumulate=self._accumulate))
+
+    def _balance(self, x, y):
+        """Has a strategy whose weights are to be found find them, for batches as these."""
+        if self._strategy is None or not self._strategy.is_open:
+            return
+
+        def times(strategy, rows):
+            given = [zeros((rows, *each.shape[1:]), dtype=each.dtype) for each in (x, y)]
+            learn = Function(self._placed(lambda x, y: strategy.each(self._learn, x, y, variables=self.net.variables())))
+            return [replica.seconds for replica in learn.lower(*given).outlined(**self._options).replicas]
+        self._strategy.balance(len(x), times)
 
     def _learn(self, x, y):
         """The gradients of a batch, or of a replica's rows; counts them."""
@@ -269,6 +282,7 @@ class Trainer:
 
     def _steps(self, callbacks):
         for x, y, steps in self._runs:
+            self._balance(*((x, y) if steps == 1 else (x[0], y[0])))
             (self._step_function if steps == 1 else self._loop_function)(x, y)
             self.step += steps
             self.total_steps += steps
@@ -338,12 +352,17 @@ class Trainer:
 
     def lower(self, x, y):
         """The graph of a step for batches as these: `.text`, `.save(path)`."""
-        return self._step_function.lower(*self._arrays(x, y))
+        return self._step_function.lower(*self._batch(x, y))
+
+    def _batch(self, x, y):
+        given = self._arrays(x, y)
+        self._balance(*given)
+        return given
 
     def plan(self, x, y):
         """The plan of a step for batches as these: what it takes, where, and what it runs. Nothing runs but what makes the
         variables."""
-        return self._step_function.plan(*self._arrays(x, y))
+        return self._step_function.plan(*self._batch(x, y))
 
     def _validate(self, data, batch):
         if isinstance(data, Dataset):
@@ -358,6 +377,7 @@ class Trainer:
         runs, seen = feed.epoch(0), 0
         try:
             for x, y, _ in runs:
+                self._balance(x, y)
                 self._look_function(x, y)
                 seen += 1
             if not seen:

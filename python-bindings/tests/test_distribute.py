@@ -376,9 +376,9 @@ class Refused(unittest.TestCase):
         self.refused("Towers needs at least one device", lambda: gt.Towers([]))
         self.refused("weights are of GPU:0, and the devices are GPU:0, GPU:1",
                      lambda: gt.Mirrored(["GPU:0", "GPU:1"], weights={"GPU:0": 1}))
-        self.refused("weights are whole numbers, one for each of 2 devices, not all of them 0; got [0, 0]",
+        self.refused("weights are whole numbers, one for each of 2 devices, not all of them 0, or \"auto\"; got [0, 0]",
                      lambda: gt.Mirrored(weights=[0, 0]))
-        self.refused("weights are whole numbers, one for each of 2 devices, not all of them 0; got 'even'",
+        self.refused("weights are whole numbers, one for each of 2 devices, not all of them 0, or \"auto\"; got 'even'",
                      lambda: gt.Towers(weights="even"))
         with self.assertRaisesRegex(gt.InvalidArgumentError, "'a replica' is placed on .*GPU:7"):
             gt.Mirrored(["GPU:7"])
