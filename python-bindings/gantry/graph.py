@@ -44,12 +44,13 @@ def suspended():
 class Value(Operators):
     """A value of a graph: known by type alone until the graph runs."""
 
-    __slots__ = ("graph", "number", "made_by", "logits", "_shape", "_dtype", "_device")
+    __slots__ = ("graph", "number", "made_by", "logits", "mask", "_shape", "_dtype", "_device")
     shape, dtype, device = fixed("shape", "reshape"), fixed("dtype", "astype"), fixed("device", "a scope")
 
     def __init__(self, graph, number, device=None, made_by=None):
         self.graph, self.number, self.made_by, self._device = graph, number, made_by, device
-        self.logits = None  # what a softmax was made of, where somebody keeps that: gantry.compat.tf
+        # What a softmax was made of, and which steps of a sequence count, where somebody keeps that: gantry.compat.tf.
+        self.logits, self.mask = None, None
         info = _c.gantry_tensor_type_t()
         graph._check(graph._library.gantry_graph_value_type(graph._handle, number, ctypes.byref(info)))
         self._dtype = BY_NUMBER[info.element]

@@ -30,6 +30,14 @@ def quietly(call):
 # The same lines for both: `torch` is PyTorch or gantry.compat.torch, `T` makes a tensor, `load` gives a network the values it begins with.
 PROGRAM = """
 nn, F = torch.nn, torch.nn.functional
+class Reader(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.words, self.layers = nn.Embedding(9, 3), kind(3, 5, num_layers=2, batch_first=True, bidirectional=True)
+        self.out = nn.Linear(10, 3)
+    def forward(self, ids):
+        y, state = self.layers(self.words(ids))
+        return self.out(y[:, -1])
 net = NETWORK
 load(net)
 opt = torch.optim.OPTIMIZER
@@ -72,6 +80,8 @@ PROGRAMS = {
     "images": (IMAGES, "SGD(net.parameters(), lr=0.05, momentum=0.9)", CROSS, PICTURES, CLASSES),
     "words": ("nn.Sequential(nn.Embedding(9, 3, padding_idx=0), nn.Flatten(), nn.Linear(15, 3), nn.GELU())",
               "Adam(net.parameters(), lr=0.01)", CROSS, IDS, CLASSES),
+    "lstm": ("Reader(nn.LSTM)", "Adam(net.parameters(), lr=0.01)", CROSS, IDS, CLASSES),
+    "gru": ("Reader(nn.GRU)", "SGD(net.parameters(), lr=0.1, momentum=0.9)", CROSS, IDS, CLASSES),
     "functions": (DENSE, "Adam(net.parameters())", "lambda p, y: F.cross_entropy(p, y) + 0.1 * F.softmax(p, 1).mean()", X, CLASSES)}
 
 
@@ -96,6 +106,41 @@ class Torch(unittest.TestCase):
                 for key, value in theirs["state"].items():
                     np.testing.assert_allclose(mine["state"][key].numpy(), value.numpy(), rtol=2e-4, atol=2e-5, err_msg=key)
                 np.testing.assert_allclose(mine["scheduler"].get_last_lr(), theirs["scheduler"].get_last_lr())
+
+    @unittest.skipIf(torch is None, "PyTorch is not installed")
+    def test_recurrent_layers(self):
+        """What they give, their last states and their gradients, in float64; begun with a state and without one."""
+        for name, options in (("RNN", {}), ("RNN", {"nonlinearity": "relu", "bias": False}), ("LSTM", {}),
+                              ("LSTM", {"num_layers": 2, "bidirectional": True, "batch_first": True}), ("GRU", {"num_layers": 3}),
+                              ("GRU", {"bidirectional": True, "bias": False})):
+            with self.subTest(name, **options):
+                theirs = getattr(torch.nn, name)(3, 4, **options).double()
+                mine = getattr(own_torch.nn, name)(3, 4, dtype="float64", **options)
+                self.assertEqual(list(mine.state_dict()), list(theirs.state_dict()))
+                mine.load_state_dict(theirs.state_dict())
+                x, rows = RANDOM.standard_normal((5, 2, 3)), 5 if options.get("batch_first") else 2
+                first = RANDOM.standard_normal((len(mine._halves), rows, 4))
+                for begin in (None, first if name != "LSTM" else (first, first * 2)):
+                    own = lambda make: begin if begin is None else tuple(map(make, begin)) if name == "LSTM" else make(begin)
+                    y, state = theirs(torch.tensor(x), own(torch.tensor))
+                    z, last = mine(own_torch.tensor(x), own(own_torch.tensor))
+                    pairs = [(y, z), *zip(state if name == "LSTM" else [state], last if name == "LSTM" else [last])]
+                    for a, b in pairs:
+                        np.testing.assert_allclose(b.numpy(), a.detach().numpy(), rtol=0, atol=1e-12)
+                theirs.zero_grad(), mine.zero_grad()
+                (y * y).sum().backward(), quietly(lambda: (z * z).sum().backward())
+                for a, b in zip(theirs.parameters(), mine.parameters()):
+                    np.testing.assert_allclose(b.grad.numpy(), a.grad.numpy(), rtol=0, atol=1e-11)
+
+    def test_wrong_sequences(self):
+        layer = own_torch.nn.LSTM(3, 4)
+        for text, call in (("LSTM takes sequences [t, n, k] with k = 3, got [5, 2, 4]", lambda: layer(own_torch.zeros(5, 2, 4))),
+                           ("LSTM begins with h and c [1, 2, 4], got [1, 1, 4], [1, 1, 4]",
+                            lambda: layer(own_torch.zeros(5, 2, 3), (own_torch.zeros(1, 1, 4),) * 2)),
+                           ("GRU has at least one layer, got num_layers=0", lambda: own_torch.nn.GRU(3, 4, num_layers=0))):
+            with self.assertRaises(gt.InvalidArgumentError) as caught:
+                call()
+            self.assertEqual(str(caught.exception), text)
 
     @unittest.skipIf(torch is None, "PyTorch is not installed")
     def test_initial_values(self):
@@ -236,6 +281,60 @@ class Keras(unittest.TestCase):
                 np.testing.assert_allclose(made(x).numpy(), one(gt.array(x)).numpy(), rtol=1e-5, atol=1e-6)
             for own, other in zip(synchronised.variables(), one.variables()):
                 np.testing.assert_allclose(own.numpy(), other.numpy(), rtol=1e-5, atol=1e-6)
+
+    def test_recurrent_layers(self):
+        """Their arguments are gantry.nn's by other names; their kernels and gates are Keras's as they are."""
+        layers, x = keras.layers, RANDOM.standard_normal((2, 5, 3)).astype(np.float32)
+        for name, gates in (("SimpleRNN", 1), ("LSTM", 4), ("GRU", 3)):
+            with self.subTest(name):
+                layer = getattr(layers, name)(4, return_sequences=True, return_state=True, bias_initializer="zeros")
+                y, *state = layer(x)
+                shapes = [(3, 4 * gates), (4, 4 * gates), (2, 12) if name == "GRU" else (4 * gates,)]
+                self.assertEqual([each.shape for each in layer.get_weights()], shapes)
+                np.testing.assert_array_equal(y.numpy()[:, -1], state[0].numpy())
+                back = getattr(layers, name)(4, return_sequences=True, go_backwards=True)
+                back(x)
+                back.set_weights(layer.get_weights())
+                np.testing.assert_allclose(back(x[:, ::-1].copy()).numpy(), y.numpy(), rtol=1e-6)  # in the order that they were made in
+                both = layers.Bidirectional(getattr(layers, name)(4, return_sequences=True))
+                both(x)
+                both.set_weights(layer.get_weights() * 2)
+                np.testing.assert_allclose(both(x).numpy()[..., :4], y.numpy(), rtol=1e-6)
+                np.testing.assert_allclose(both(x).numpy()[..., 4:], back(x).numpy()[:, ::-1], rtol=1e-6)
+        ahead, average = layers.LSTM(4), layers.Bidirectional(layers.LSTM(4), merge_mode="ave")
+        ahead(x), average(x)
+        average.set_weights(ahead.get_weights() * 2)
+        np.testing.assert_allclose(average(x).numpy(), (ahead(x).numpy() + ahead(x[:, ::-1].copy()).numpy()) / 2, rtol=1e-5)
+        with self.assertRaisesRegex(gt.InvalidArgumentError, "LSTM has no stateful=True here: return_state=True gives the state, and initial_state="):
+            layers.LSTM(4, stateful=True)
+
+    def test_masks(self):
+        """Steps of the id 0 change nothing: a padded row gives what it gives alone, and learns what it learns alone."""
+        layers, ids, labels = keras.layers, RANDOM.integers(1, 9, (3, 7)), np.array([0, 1, 0])
+        behind = {"last": lambda: [layers.LSTM(5)], "between": lambda: [layers.Dropout(0.0), layers.Dense(4, "tanh"), layers.GRU(5)],
+                  "all": lambda: [layers.GRU(5, return_sequences=True), layers.LayerNormalization(), layers.SimpleRNN(4)],
+                  "both": lambda: [layers.Bidirectional(layers.LSTM(3, return_sequences=True)), layers.Bidirectional(layers.GRU(2))],
+                  "mean": lambda: [layers.TimeDistributed(layers.Dense(4)), layers.GlobalAveragePooling1D()]}
+        for name, make in behind.items():
+            with self.subTest(name):
+                gt.random.seed(2)
+                net = keras.Sequential([layers.Embedding(9, 3, mask_zero=True), *make(), layers.Dense(2, "softmax")])
+                padded = np.concatenate([ids, np.zeros((3, 4), ids.dtype)], 1)
+                np.testing.assert_allclose(net(padded).numpy(), net(ids).numpy(), rtol=1e-5, atol=1e-6)
+                weights, learned = net.get_weights(), []
+                for given in (ids, padded):
+                    net.set_weights(weights)
+                    net.compile("sgd", "sparse_categorical_crossentropy")
+                    net.fit(given, labels, epochs=2, verbose=0)
+                    learned.append([each.copy() for each in net.get_weights()])
+                for a, b in zip(*learned):
+                    np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-6)
+        x = RANDOM.standard_normal((2, 3, 4)).astype(np.float32)
+        x[0, 1:] = -1
+        masked = keras.Sequential([layers.Masking(-1.0), layers.LSTM(3)])
+        np.testing.assert_allclose(masked(x).numpy()[:1], masked(x[:1, :1]).numpy(), rtol=1e-5)
+        repeated = keras.Sequential([layers.RepeatVector(3)])(x[:, 0]).numpy()
+        np.testing.assert_array_equal(repeated, np.stack([x[:, 0]] * 3, 1))
 
     def test_losses_by_row_and_mean(self):
         x, y = RANDOM.standard_normal((5, 3)).astype(np.float32), np.array([0, 2, 1, 1, 0])

@@ -69,7 +69,7 @@ class _Recurrent(Module):
 
     def _of_steps(self):
         """What all steps read, made in front of them."""
-        return (self.recurrent.read(),)
+        return (gm.tensor(self.recurrent),)
 
     def _begin(self, state, n, like):
         if state is None:
@@ -168,13 +168,13 @@ class GRU(_Recurrent):
     def _project(self, x):
         if self.bias is None or not self._reset_after:
             return super()._project(x)
-        return x + ops.slice(self.bias.read(), (0, 0), (1, 3 * self.units), (1, 1))
+        return x + ops.slice(gm.tensor(self.bias), (0, 0), (1, 3 * self.units), (1, 1))
 
     def _of_steps(self):
-        recurrent, units = self.recurrent.read(), self.units
+        recurrent, units = gm.tensor(self.recurrent), self.units
         if not self._reset_after:
             return ops.split(recurrent, 1, (2 * units, units))
-        return recurrent, None if self.bias is None else ops.slice(self.bias.read(), (1, 0), (1, 3 * units), (1, 1))
+        return recurrent, None if self.bias is None else ops.slice(gm.tensor(self.bias), (1, 0), (1, 3 * units), (1, 1))
 
     def _step(self, x, carry, weight, other):
         h, (xz, xr, xg) = carry[0], _cut(x, 3)

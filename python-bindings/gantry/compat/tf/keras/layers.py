@@ -4,6 +4,7 @@ import numpy as _np
 
 import gantry as _gt
 from gantry import nn as _nn
+from gantry.graph import Value as _Value
 
 from ..._names import missing as _missing
 from . import activations as _activations, initializers as _initializers
@@ -16,6 +17,13 @@ class Layer:
 
     _input = None  # the shape of an input without its rows, and its type
     _kernel_axes = None  # of a kernel as Keras has it: the axes of its own
+    _keeps_mask = False  # whether what it gives has the mask of what it is given: which steps count
+
+    def __call__(self, *inputs, **named):
+        made = super().__call__(*inputs, **named)
+        if self._keeps_mask and isinstance(made, _Value):
+            made.mask = getattr(inputs[0], "mask", None)
+        return made
 
     def _take(self, options):
         """Arguments that all layers have; InvalidArgumentError for those that are not there."""
@@ -95,6 +103,8 @@ def _channels(data_format):
 
 
 class Dense(Layer, _nn.Dense):
+    _keeps_mask = True
+
     def __init__(self, units, activation=None, use_bias=True, kernel_initializer="glorot_uniform", bias_initializer="zeros",
                  dtype="float32", name=None, **options):
         _nn.Dense.__init__(self, units, _activations.get(activation), use_bias, _initializers.get(kernel_initializer), dtype, name,
@@ -103,9 +113,21 @@ class Dense(Layer, _nn.Dense):
 
 
 class Embedding(Layer, _nn.Embedding):
-    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform", dtype="float32", name=None, **options):
+    """`mask_zero`: ids of 0 are no steps to recurrent layers, and to averages over steps, that come behind."""
+
+    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform", mask_zero=False, dtype="float32", name=None, **options):
         _nn.Embedding.__init__(self, int(input_dim), output_dim, initial=_initializers.get(embeddings_initializer), dtype=dtype, name=name)
+        self._mask_zero = mask_zero
         self._take(options)
+
+    def forward(self, ids):
+        made = super().forward(ids)
+        if self._mask_zero and isinstance(made, _Value):
+            made.mask = self.compute_mask(ids)
+        return made
+
+    def compute_mask(self, ids, mask=None):
+        return ids != 0 if self._mask_zero else None
 
 
 def _conv(base, spatial):
@@ -151,7 +173,7 @@ def _plain(base, name, *given):
 
 Flatten, Add = _plain(_nn.Flatten, "Flatten"), _plain(_nn.Add, "Add")
 GlobalMaxPooling1D, GlobalMaxPooling2D = (_plain(_nn.GlobalMaxPool, f"GlobalMaxPooling{i}D") for i in (1, 2))
-GlobalAveragePooling1D, GlobalAveragePooling2D = (_plain(_nn.GlobalAvgPool, f"GlobalAveragePooling{i}D") for i in (1, 2))
+GlobalAveragePooling2D = _plain(_nn.GlobalAvgPool, "GlobalAveragePooling2D")
 Concatenate = _plain(_nn.Concat, "Concatenate", "axis")
 
 
@@ -175,12 +197,16 @@ class Reshape(Layer, _nn.Reshape):
 
 
 class Dropout(Layer, _nn.Dropout):
+    _keeps_mask = True
+
     def __init__(self, rate, name=None, **options):
         _nn.Dropout.__init__(self, rate, name)
         self._take(options)
 
 
 class Activation(Layer, _nn.Activation):
+    _keeps_mask = True
+
     def __init__(self, activation, name=None, **options):
         _nn.Activation.__init__(self, _activations.get(activation), name)
         self._take(options)
@@ -199,6 +225,7 @@ class Softmax(Activation):
 class BatchNormalization(Layer, _nn.BatchNorm):
     """Averages keep 0.99 of what they are; the variance of images enters its average times n / (n - 1), as Keras's fused kernel has it.
     `synchronized`: the statistics are those of all replicas."""
+    _keeps_mask = True
 
     def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, dtype="float32", name=None, synchronized=False, **options):
         _nn.BatchNorm.__init__(self, momentum, epsilon, channels="last" if axis == -1 else "first", dtype=dtype, name=name,
@@ -214,9 +241,15 @@ class BatchNormalization(Layer, _nn.BatchNorm):
 
 
 class LayerNormalization(Layer, _nn.LayerNorm):
+    _keeps_mask = True
+
     def __init__(self, epsilon=1e-3, dtype="float32", name=None, **options):
         _nn.LayerNorm.__init__(self, epsilon, dtype=dtype, name=name)
         self._take(options)
+
+
+from ._recurrent import (  # noqa: E402,F401
+    GRU, LSTM, Bidirectional, GlobalAveragePooling1D, Masking, RepeatVector, SimpleRNN, TimeDistributed)
 
 
 def __getattr__(name):

@@ -77,13 +77,15 @@ class Module(_nn.Module):
         return [part for _, part in self._parts() if isinstance(part, _nn.Module)]
 
     def _named_state(self):
-        """Pairs of PyTorch's name and variable."""
-        for path, module in self._named_modules():
+        """Pairs of PyTorch's name and variable; what a Sequential has are its numbers."""
+        named = [(f"{path}." if path else "", module) for path, module in self._named_modules()]
+        sequences = sorted((path for path, module in named if isinstance(module, _nn.Sequential)), key=len, reverse=True)
+        for path, module in named:
+            for begin in sequences:
+                if path.startswith(f"{begin}layers."):
+                    path = begin + path[len(begin) + len("layers."):]
             names = getattr(module, "_names", {})
-            for name, part in module._parts():
-                if isinstance(part, _gt.Variable):
-                    whole = f"{path}.{names.get(name, name)}" if path else names.get(name, name)
-                    yield whole.replace("layers.", ""), part
+            yield from ((path + names.get(name, name), part) for name, part in module._parts() if isinstance(part, _gt.Variable))
 
     def state_dict(self):
         """Arrays by PyTorch's names."""
@@ -255,6 +257,9 @@ class Softmax(Module):
 
     def forward(self, x):
         return _gt.softmax(x, self._dim)
+
+
+from .recurrent import GRU, LSTM, RNN  # noqa: E402,F401
 
 
 def __getattr__(name):
