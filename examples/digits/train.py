@@ -1,107 +1,116 @@
 #!/usr/bin/python3
-"""Trains the demo's classifier of handwritten digits and writes it as ONNX.
+"""Trains the demo's classifier of handwritten digits by Gantry and writes it as ONNX.
 
 The data are the 1797 grey images of 8x8 pixels, 0 (paper) to 16 (ink), that come with scikit-learn
 (UCI, Optical Recognition of Handwritten Digits). A fifth is held out, and never seen in training;
-the accuracy printed is on it, and so are the sample digits that are written. Deterministic: one
-seed, one thread.
+the accuracy printed is on it, and so are the sample digits that are written. One seed: on the same
+machine always the same file, on any number of threads.
 
-Needs Debian's python3-torch and python3-sklearn (tools/dev/install_deps.sh references).
-Usage: train.py [OUTDIR]     writes digits.onnx and zero.npy ... nine.npy beside this script
+Needs Debian's python3-sklearn and python3-onnx (tools/dev/install_deps.sh references).
+Usage: train.py [OUTDIR] [--epochs N]     writes digits.onnx and zero.npy ... nine.npy beside this script
 """
 
+import argparse
 import pathlib
 import sys
-import warnings
 
 import numpy as np
 import sklearn.datasets
-import torch
-from torch import nn
+
+import gantry as gt
 
 NAMES = "zero one two three four five six seven eight nine".split()
-SEED, EPOCHS, BATCH = 7, 60, 64
+SEED, EPOCHS, BATCH, RATE = 7, 60, 64, 3e-3
 
 
-class Digits(nn.Module):
-    """image f32[1,1,8,8], 0 to 16  ->  probabilities f32[1,10]."""
-
-    def __init__(self):
-        super().__init__()
-        self.features = nn.Sequential(
-            nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(),
-            nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))
-        self.classify = nn.Sequential(nn.Dropout(0.3), nn.Linear(32 * 2 * 2, 10))
-
-    def logits(self, image):
-        return self.classify(self.features(image * (1.0 / 16.0)).flatten(1))
-
-    def forward(self, image):
-        return torch.softmax(self.logits(image), -1)
+def network():
+    nn = gt.nn
+    return nn.Sequential(nn.Conv2D(16, 3, "relu", padding=1), nn.Conv2D(32, 3, "relu", padding=1), nn.MaxPool2D(2),
+                         nn.Conv2D(32, 3, "relu", padding=1), nn.MaxPool2D(2), nn.Flatten(), nn.Dropout(0.3), nn.Dense(10))
 
 
 def split():
-    """(training images, labels), (held-out images, labels); images f32[n,1,8,8]."""
+    """(training images, labels), (held-out images, labels); images f32[n,8,8,1], 0 to 1."""
     data = sklearn.datasets.load_digits()
-    images = torch.tensor(data.images, dtype=torch.float32)[:, None]
-    labels = torch.tensor(data.target)
-    order = torch.tensor(np.random.RandomState(SEED).permutation(len(images)))
-    held_out, training = order[: len(order) // 5], order[len(order) // 5:]
+    images, labels = (data.images[..., None] / 16).astype(np.float32), data.target.astype(np.int32)
+    order = np.random.RandomState(SEED).permutation(len(images))
+    held_out, training = order[:len(order) // 5], order[len(order) // 5:]
     return (images[training], labels[training]), (images[held_out], labels[held_out])
 
 
-def shifted(images, generator):
+def shifted(images, random):
     """Each image moved by up to one pixel: a writer does not centre to the pixel."""
-    moved = torch.zeros_like(images)
-    padded = nn.functional.pad(images, (1, 1, 1, 1))
-    offsets = torch.randint(0, 3, (len(images), 2), generator=generator)
-    for i, (y, x) in enumerate(offsets.tolist()):
-        moved[i] = padded[i, :, y:y + 8, x:x + 8]
-    return moved
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    return np.stack([image[y:y + 8, x:x + 8] for image, (y, x) in zip(padded, random.integers(0, 3, (len(images), 2)))])
 
 
-def train(images, labels):
-    net = Digits()
-    optimizer = torch.optim.Adam(net.parameters(), lr=3e-3, weight_decay=1e-4)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS)
-    generator = torch.Generator().manual_seed(SEED)
-    for epoch in range(EPOCHS):
-        net.train()
-        for batch in torch.randperm(len(images), generator=generator).split(BATCH):
-            loss = nn.functional.cross_entropy(
-                net.logits(shifted(images[batch], generator)), labels[batch])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        schedule.step()
-        if epoch % 10 == 9:
-            print(f"epoch {epoch + 1:3}: loss of the last batch {loss.item():.4f}")
-    return net.eval()
+def train(images, labels, epochs=EPOCHS, progress=False):
+    """A Trainer that has learned them."""
+    random = np.random.default_rng(SEED)
+    gt.random.seed(SEED)
+    steps = -(-len(images) // BATCH)
+    half_wave = gt.optim.cosine(RATE, epochs)
+    optimizer = gt.optim.Adam(lambda step: half_wave(gt.floor(step / float(steps))), l2=1e-4)
+    trainer = gt.Trainer(network(), lambda y, p: gt.losses.scce(y, p, from_logits=True), optimizer, seed=SEED)
+    for _ in range(epochs):
+        trainer.fit(shifted(images, random), labels, batch=BATCH, progress=progress)
+    return trainer
+
+
+def model_of(net):
+    """The network as ONNX has it: images f32[1,1,8,8] from 0 to 16, channels first, to probabilities f32[1,10]."""
+    from onnx import TensorProto, helper, numpy_helper
+    nodes, weights, last = [], {"scale": np.float32(1 / 16)}, "image"
+
+    def node(kind, *inputs, output=None, **attributes):
+        nonlocal last
+        given, last = [last, *inputs], output or f"{kind.lower()}_{len(nodes)}"
+        nodes.append(helper.make_node(kind, given, [last], name=last, **attributes))
+
+    node("Mul", "scale")
+    height = width = 8
+    for layer in net:
+        if isinstance(layer, gt.nn.Conv2D):
+            weights[f"{layer.name}.weight"], weights[f"{layer.name}.bias"] = layer.weight.numpy(), layer.bias.numpy()
+            node("Conv", f"{layer.name}.weight", f"{layer.name}.bias", kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+            node("Relu")
+        elif isinstance(layer, gt.nn.MaxPool2D):
+            node("MaxPool", kernel_shape=[2, 2], strides=[2, 2])
+            height, width = height // 2, width // 2
+        elif isinstance(layer, gt.nn.Flatten):
+            node("Flatten")
+        elif isinstance(layer, gt.nn.Dense):  # whose rows go by pixels, then channels
+            own = layer.weight.numpy().reshape(height, width, -1, 10).transpose(3, 2, 0, 1).reshape(10, -1)
+            weights[f"{layer.name}.weight"], weights[f"{layer.name}.bias"] = np.ascontiguousarray(own), layer.bias.numpy()
+            node("Gemm", f"{layer.name}.weight", f"{layer.name}.bias", transB=1)
+    node("Softmax", output="probabilities", axis=-1)
+    tensor = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "digits", [tensor("image", TensorProto.FLOAT, [1, 1, 8, 8])],
+                              [tensor("probabilities", TensorProto.FLOAT, [1, 10])],
+                              [numpy_helper.from_array(np.asarray(values), name) for name, values in weights.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7, producer_name="gantry")
 
 
 def main():
-    out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
-    out.mkdir(parents=True, exist_ok=True)
-    warnings.filterwarnings("ignore")
-    torch.manual_seed(SEED)
-    torch.set_num_threads(1)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).parent)
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    training, (images, labels) = split()
+    trainer = train(*training, arguments.epochs, progress=True)
+    right = int((trainer.predict(images).argmax(1) == labels).sum())
+    print(f"held-out accuracy: {right} of {len(labels)}, {100 * right / len(labels):.1f} %")
 
-    (images, labels), (test_images, test_labels) = split()
-    net = train(images, labels)
-    with torch.no_grad():
-        right = net(test_images).argmax(1) == test_labels
-    print(f"held-out accuracy: {right.sum().item()} of {len(right)}, {100 * right.float().mean():.1f} %")
-
-    model = out / "digits.onnx"
-    torch.onnx.export(net, torch.zeros(1, 1, 8, 8), str(model), opset_version=13,
-                      input_names=["image"], output_names=["probabilities"])
+    model = arguments.out / "digits.onnx"
+    model.write_bytes(model_of(trainer.net).SerializeToString())
     print(f"{model.name}: {model.stat().st_size} bytes")
     # The first held-out image of each digit, whether it is recognised or not.
     for digit, name in enumerate(NAMES):
-        index = int((test_labels == digit).nonzero()[0])
-        np.save(out / f"{name}.npy", test_images[index:index + 1].numpy())
+        index = int((labels == digit).nonzero()[0][0])
+        np.save(arguments.out / f"{name}.npy", images[index:index + 1].transpose(0, 3, 1, 2) * np.float32(16))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

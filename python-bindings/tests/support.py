@@ -23,3 +23,13 @@ def run(program, devices="GPU:0,GPU:1", timeout=120, expect=0, **environment):
                           text=True)
     assert done.returncode == expect, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
+
+
+def missing(*modules):
+    """The first of some modules that is not installed."""
+    for name in modules:
+        try:
+            __import__(name)
+        except ImportError:
+            return name
+    return None

@@ -10,7 +10,8 @@ import unittest
 
 import numpy as np
 
-from tests.support import HAS_COMPILER, NEEDS_COMPILER
+import gantry as gt
+from tests.support import HAS_COMPILER, NEEDS_COMPILER, missing
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
@@ -32,6 +33,21 @@ class Examples(unittest.TestCase):
         for part in ("Softmax  on GPU:0, by default: GPUs before CPUs, then the lowest id\n", "\n1 op moved\n",
                      "GPU:1 copies in", "- ask for CPU:0: ", "it fits the limits\n", f"wrote {page}; open it in a browser\n"):
             self.assertIn(part, said)
+
+    @unittest.skipIf(missing("sklearn", "onnx"), "scikit-learn or onnx is not installed")
+    def test_digits(self):
+        """The file that it writes gives what the network has learned, of the images beside it."""
+        with tempfile.TemporaryDirectory() as folder:
+            said = run("digits/train.py", folder, "--epochs", "8", GANTRY_DEVICES="CPU:0")
+            folder = pathlib.Path(folder)
+            plan = gt.compile(folder / "digits.onnx")
+            names = "zero one two three four five six seven eight nine".split()
+            found = [plan.run(image=np.load(folder / f"{name}.npy"))["probabilities"].numpy() for name in names]
+            for name in names:
+                self.assertEqual((folder / f"{name}.npy").read_bytes(), (EXAMPLES / f"digits/{name}.npy").read_bytes())
+        self.assertGreater(float(re.search(r"held-out accuracy: \d+ of 359, (\S+) %", said)[1]), 90)
+        self.assertGreaterEqual(sum(each.argmax() == digit for digit, each in enumerate(found)), 8)
+        np.testing.assert_allclose([each.sum() for each in found], 1, rtol=1e-5)
 
     def test_all_are_tested(self):
         self.assertEqual(sorted(file.name for file in EXAMPLES.glob("*.py")), ["where_ops_run.py"])

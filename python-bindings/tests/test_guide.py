@@ -4,22 +4,13 @@ import pathlib
 import re
 import unittest
 
-from tests.support import HAS_COMPILER, NEEDS_COMPILER, run
+from tests.support import HAS_COMPILER, NEEDS_COMPILER, missing, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def blocks_of(name):
     return re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / name).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
-def missing(*modules):
-    for name in modules:
-        try:
-            __import__(name)
-        except ImportError:
-            return name
-    return None
 
 
 @unittest.skipUnless(HAS_COMPILER, NEEDS_COMPILER)
