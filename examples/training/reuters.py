@@ -3,6 +3,7 @@
 
 Usage: reuters.py [--data debian|FILE.npz] [--epochs N] [--batch N] [--optimizer NAME] [--strategy S] [--softmax]
                   [--dropout P] [--batch-norm] [--clip-norm X] [--accumulate K] [--parts N] [--devices N,N,...] [--steps N] [--hash]
+                  [--sim-orders N]
 --data debian  descriptions of Debian's packages, by section (debian_data.py); FILE.npz as that script writes it
 --softmax      the last layer is a softmax, and the loss takes it for logits all the same: two softmaxes, which is what
                the program that this follows does. A remark says what that loss cannot fall below
@@ -14,6 +15,7 @@ Usage: reuters.py [--data debian|FILE.npz] [--epochs N] [--batch N] [--optimizer
 --devices      trains once on each of these numbers of GPUs, 0 for the host alone, in a process of its own; they are simulated where
                there are fewer
 --accumulate   rows of a device, or of a part, go through the network in so many micro-batches
+--sim-orders   trains once in each of so many drawn orders of the commands of simulated devices
 --steps        ends after so many steps
 --hash         prints a hash of all that was learned: of all variables, those of the optimizer too
 """
@@ -76,14 +78,18 @@ def digest():
     return made.hexdigest()[:16]
 
 
-def on_each(numbers):
-    """This program on each number of devices."""
-    own = [each for i, each in enumerate(sys.argv) if each != "--devices" and sys.argv[i - 1] != "--devices"]
-    for number in numbers:
-        simulated = {"GANTRY_DEVICES": ",".join(f"GPU:{i}" for i in range(number)), "GANTRY_SIMULATE": "1"}
-        print(f"-- {number} devices" if number else "-- the host alone", flush=True)
-        subprocess.run([sys.executable, *own, "--strategy", f"mirrored:{number}" if number else "one"], check=True,
-                       env={**os.environ, **(simulated if number > gt.num_gpus() else {})})
+def on_each(numbers, orders):
+    """This program on each number of devices, in each of so many orders."""
+    several = ("--devices", "--sim-orders")
+    own = [each for i, each in enumerate(sys.argv) if each not in several and sys.argv[i - 1] not in several]
+    for number in numbers or [None]:
+        simulated = {"GANTRY_DEVICES": ",".join(f"GPU:{i}" for i in range(number or 0)), "GANTRY_SIMULATE": "1"}
+        strategy = [] if number is None else ["--strategy", f"mirrored:{number}" if number else "one"]
+        for order in range(1, orders + 1) if orders else [None]:
+            print("-- " + ("" if number is None else f"{number} devices" if number else "the host alone") +
+                  ("" if order is None else f" order {order}"), flush=True)
+            subprocess.run([sys.executable, *own, *strategy, *([] if order is None else ["--sim-order", f"random:{order}"])], check=True,
+                           env={**os.environ, **(simulated if (number or 0) > gt.num_gpus() else {})})
 
 
 scce = functools.partial(gt.losses.scce, from_logits=True)
@@ -104,14 +110,16 @@ def main():
     parser.add_argument("--accumulate", type=int, default=1)
     parser.add_argument("--parts", type=int)
     parser.add_argument("--devices", type=lambda text: [int(number) for number in text.split(",")])
+    parser.add_argument("--sim-orders", type=int)
+    parser.add_argument("--sim-order", help=argparse.SUPPRESS)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--hash", action="store_true")
     parser.add_argument("--threads", type=int, default=0, help="of the host")
     arguments = parser.parse_args()
-    if arguments.devices:
-        on_each(arguments.devices)
+    if arguments.devices or arguments.sim_orders:
+        on_each(arguments.devices, arguments.sim_orders)
         return 0
-    gt.config(threads=arguments.threads)
+    gt.config(threads=arguments.threads, sim_order=arguments.sim_order)
     if arguments.data == "debian":
         (x, y), test = load(WORDS, LENGTH)
     else:

@@ -114,6 +114,10 @@ def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None, over
         if seeds is None and not has_aux and structure != "leaf":
             raise InvalidArgumentError(f"'{_name(f)}' gives {len(leaves)} values; what is differentiated is one loss, and with "
                                        "has_aux=True a loss and something else")
+        if has_aux and not isinstance(structure, str) and structure[1][0] != "leaf":
+            raise InvalidArgumentError(f"'{_name(f)}' gives the loss {'nothing' if made[0] is None else 'as several values'}; a loss is a scalar "
+                                       "of floats: take the mean or the sum")
+        _check_seeds(f, given, leaves if seeds is not None else [])
         if seeds is None and (not leaves or leaves[0].shape or not leaves[0].dtype.is_floating):
             got = f"{leaves[0].dtype}{list(leaves[0].shape)}" if leaves else "nothing"
             raise InvalidArgumentError(f"'{_name(f)}' gives the loss {got}; a loss is a scalar of floats: take the mean or the sum")
@@ -138,6 +142,13 @@ def _differentiate(f, wrt, args, kwargs, has_aux, allow_unused, seeds=None, over
         replica.replace(kept[0], rest)
     parts = [unflatten(target.shape, gradients) for target in targets]
     return made, tuple(parts) if isinstance(wrt, (tuple, list)) else parts[0]
+
+
+def _check_seeds(f, given, leaves):
+    """Cotangents are of what they are the cotangents of."""
+    listed = lambda values: ", ".join(map(_type, values)) or "nothing"
+    if [(each.dtype, each.shape) for each in given] != [(each.dtype, each.shape) for each in leaves]:
+        raise InvalidArgumentError(f"'{_name(f)}' gives {listed(leaves)}, and its cotangents are {listed(given)}; they have the same types")
 
 
 def gradient_op(graph, values, seeds, allow_unused, body):

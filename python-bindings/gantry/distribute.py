@@ -46,6 +46,9 @@ class Strategy:
     def __init__(self, devices=None, weights=None, parts=None):
         if devices is None:
             devices = list(weights) if isinstance(weights, dict) else gpus() or [cpu()]
+        devices = [devices] if isinstance(devices, str) else devices
+        if not isinstance(devices, (list, tuple)):
+            raise InvalidArgumentError(f"{type(self).__name__} takes a list of devices, as gantry.gpus(2) or [\"GPU:0\", \"GPU:1\"], got {devices!r}")
         self.devices = tuple(found for each in devices for found in _listed(each))
         if not self.devices:
             raise InvalidArgumentError(f"{type(self).__name__} needs at least one device")
@@ -67,7 +70,7 @@ class Strategy:
                 raise InvalidArgumentError(f"weights are of {', '.join(map(repr, own))}, and the devices are "
                                            f"{', '.join(map(repr, self.devices))}")
             given = [own[each] for each in self.devices]
-        if isinstance(given, str) or not all(isinstance(each, int) and 0 <= each <= 2**31 for each in given) or \
+        if not isinstance(given, (list, tuple)) or not all(isinstance(each, int) and 0 <= each <= 2**31 for each in given) or \
                 len(given) != len(self.devices) or not sum(given):
             raise InvalidArgumentError(f"weights are whole numbers, one for each of {len(self.devices)} devices, not all of them 0, or \"auto\"; got "
                                        f"{given!r}")
@@ -152,6 +155,8 @@ class Strategy:
             raise InvalidArgumentError("replicas are traced: call `each` in a gantry.function")
         if graph.replica is not None:
             raise InvalidArgumentError("replicas have no replicas of their own: list all devices on one strategy")
+        if not arrays or any(not getattr(array, "shape", ()) for array in arrays):
+            raise InvalidArgumentError("`each` splits the rows of arrays, and is given " + ("none" if not arrays else "what has no rows"))
         rows = arrays[0].shape[0]
         if any(array.shape[0] != rows for array in arrays):
             raise InvalidArgumentError(f"arrays of {', '.join(str(array.shape[0]) for array in arrays)} rows are no batch")

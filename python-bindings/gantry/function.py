@@ -229,12 +229,35 @@ def function(python=None, *, static=(), donate=(), **options):
     return Function(python, static, donate, **options)
 
 
-def _yield_all(graph, tree, what, expected=None):
+def _yield_all(graph, tree, what="", expected=None, whose=""):
+    """The values and the structure of what a part gives; `expected`: those that it has to have, and whose they are."""
     leaves, shape = flatten(read_all(tree))
     values = [graph.value(leaf) for leaf in leaves]
-    if expected is not None and _freeze(shape) != _freeze(expected):
-        raise InvalidArgumentError(f"{what} gives another structure than it should: {shape}, expected {expected}")
+    if expected is not None:
+        own, wanted = (_outline(structure, iter(each)) for each, structure in ((values, shape), expected))
+        if own != wanted:
+            raise InvalidArgumentError(f"{what} gives {own}, and {whose} {wanted}; these have to be the same")
     return values, shape
+
+
+def _truth(graph, given, what):
+    value = graph.value(given)
+    if value.dtype != "bool" or value.shape:
+        raise InvalidArgumentError(f"the condition of a {what} is one truth value, got {value.dtype}{list(value.shape)}")
+    return value
+
+
+def _outline(shape, values):
+    """Types in the structure that they are in."""
+    if shape == "leaf":
+        value = next(values)
+        return f"{value.dtype}{list(value.shape)}"
+    if not isinstance(shape, tuple):
+        return "nothing" if shape is None else "a network or variable"
+    parts = [_outline(each, values) for each in shape[-1]]
+    if shape[0] is dict:
+        return "{" + ", ".join(f"{key!r}: {part}" for key, part in zip(shape[1], parts)) + "}"
+    return f"[{', '.join(parts)}]" if shape[0] is list else f"({', '.join(parts)})"
 
 
 def _recorded(what):
@@ -250,24 +273,23 @@ def cond(predicate, on_true, on_false, *operands):
     graph = _recorded("cond")
     if graph is None:
         return (on_true if bool(predicate) else on_false)(*operands)
-    shapes = []
+    given = []
 
     def branch(python):
         def body(_):
-            values, shape = _yield_all(graph, python(*operands), "on_false", shapes[0] if shapes else None)
-            shapes.append(shape)
-            return values
+            given.append(_yield_all(graph, python(*operands), "on_false", given[0] if given else None, "on_true"))
+            return given[-1][0]
         return body
 
     graph.locate()
-    graph.begin_op("if", [graph.value(predicate)])
+    graph.begin_op("if", [_truth(graph, predicate, "branch")])
     try:
         graph.region((), branch(on_true))
         graph.region((), branch(on_false))
     except BaseException:
         graph.abandon_op()
         raise
-    return unflatten(shapes[0], iter(graph.end_op()))
+    return unflatten(given[0][1], iter(graph.end_op()))
 
 
 def while_loop(condition, body, init, at_most=None):
@@ -309,8 +331,9 @@ def _trace_loop(graph, condition, body, init, at_most):
     graph.locate()
     graph.begin_op("while", values, [("at_most", _c.ATTRIBUTE_INT, at_most)])
     try:
-        graph.region(types, lambda given: [graph.value(condition(unflatten(shape, iter(given))))])
-        graph.region(types, lambda given: _yield_all(graph, body(unflatten(shape, iter(given))), "the body", shape)[0])
+        graph.region(types, lambda given: [_truth(graph, condition(unflatten(shape, iter(given))), "loop")])
+        graph.region(types, lambda given: _yield_all(graph, body(unflatten(shape, iter(given))), "the body of a loop", (values, shape),
+                                                       "what goes into it is")[0])
     except BaseException:
         graph.abandon_op()
         raise

@@ -12,6 +12,7 @@ copied to the host but the logs, every `log_every` steps.
 import functools
 import json
 import math
+import os
 
 import numpy as np
 
@@ -80,6 +81,11 @@ class Trainer:
                  loss_scale=None, check_finite=False, **options):
         if not isinstance(net, Module):
             raise InvalidArgumentError(f"a Trainer trains a Module, got {net!r}; a class of your own keeps its variables as attributes")
+        if strategy is not None and not isinstance(strategy, distribute.Strategy):
+            raise InvalidArgumentError(f"a strategy is a gantry.Mirrored or gantry.Towers, got {strategy!r}")
+        if not isinstance(seed, (int, np.integer)):
+            raise InvalidArgumentError(f"a seed is a whole number, got {seed!r}")
+        metrics = [metrics] if isinstance(metrics, str) else metrics
         if not isinstance(accumulate, int) or accumulate < 1:
             raise InvalidArgumentError(f"a batch has at least one micro-batch, got accumulate={accumulate!r}")
         self._accumulate = accumulate
@@ -223,9 +229,17 @@ class Trainer:
         """
         if not isinstance(steps_per_run, int) or steps_per_run < 1:
             raise InvalidArgumentError(f"a run has at least one step, got {steps_per_run!r}")
+        if not isinstance(epochs, int) or epochs < 0:
+            raise InvalidArgumentError(f"epochs are counted, got {epochs!r}")
+        if not isinstance(log_every, int) or log_every < 1:
+            raise InvalidArgumentError(f"logs are looked at every so many steps, at least one, got log_every={log_every!r}")
+        if resume is not None and not isinstance(resume, (str, os.PathLike)):
+            raise InvalidArgumentError(f"a fit resumes from a folder or a file, got {resume!r}")
         callbacks = self._active = self._callbacks(callbacks, progress, log_every)
         feed = feed_of(x, y, batch, shuffle, self.seed, steps_per_run, self._arrays, self._checked)
         if validation is not None and not isinstance(validation, Dataset):
+            if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+                raise InvalidArgumentError(f"validation is a pair (x, y) or a Dataset, got {_told(validation)}")
             validation = self._arrays(*validation)
         self._began, self._is_stopped, self._is_prepared, self.step, position = self.epoch, False, False, 0, None
         saved = _checkpoint.last(resume) if resume is not None else None
@@ -246,6 +260,8 @@ class Trainer:
 
     def _callbacks(self, given, progress, log_every):
         """All of them in the order in which they are called: checkpoints know what the others have done."""
+        if isinstance(given, Callback) or not isinstance(given, (list, tuple)):
+            raise InvalidArgumentError(f"callbacks are a list, got {given!r}")
         wrong = next((each for each in given if not isinstance(each, Callback)), None)
         if wrong is not None:
             raise InvalidArgumentError(f"callbacks are those of gantry.callbacks, and classes made of Callback, got {wrong!r}")
@@ -570,6 +586,12 @@ class Trainer:
         classes = self.net._gives[-1]
         if y.size and not (0 <= y.min() and y.max() < classes):
             raise InvalidArgumentError(f"the network gives {classes} classes, and labels go from {y.min()} to {y.max()}")
+
+
+def _told(given):
+    """What was given, in few words."""
+    return f"an array of shape {list(given.shape)}" if hasattr(given, "shape") else \
+        f"{type(given).__name__} of {len(given)}" if isinstance(given, (tuple, list)) else repr(given)
 
 
 def _keyed(callbacks):

@@ -6,6 +6,8 @@ import os
 import re
 import threading
 
+import numpy as np
+
 from .. import _runtime
 from .._apply import tapes
 from .._named import new_name
@@ -159,6 +161,8 @@ class Module(Kept):
     def variable(self, name, shape, initial="zeros", fan_in=1, fan_out=1, dtype="float32", trainable=True):
         """A variable of this module, for `build`, named `dense_1/weight`: where `to` said, or a scope or the configuration, else
         where ops go by default, on the first GPU that there is."""
+        if not all(isinstance(size, (int, np.integer)) for size in shape):
+            raise InvalidArgumentError(f"{self._own_name()} has '{name}' of shape {list(shape)}, whose sizes are no whole numbers")
         with suspended():
             value = init.named(initial)(tuple(shape), fan_in, fan_out, dtype)
             made = self.holder(value, f"{self._own_name()}/{name}", trainable, device=self._where())
