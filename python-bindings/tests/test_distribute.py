@@ -449,6 +449,30 @@ class Refused(unittest.TestCase):
         self.refused("one has failed", lambda: self.each(fails))
         self.assertEqual(ends, [28, 14, 14])  # that of the whole batch, the one that failed, and the one that waited for it
 
+    def test_ctrl_c_while_replicas_take_turns(self):
+        """All of them end, and the next trace is as ever."""
+        said = run("""
+import os, signal, threading, time
+import numpy as np
+import gantry as gt
+strategy, starts, ends = gt.Towers(), [], []
+def each(x, stops):
+    starts.append(x)
+    try:
+        if stops and len(starts) == 3:  # the second replica, for which the first one waits
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+        return gt.graph.tracing().replica.mean(gt.mean(x), x.shape[0])
+    finally:
+        ends.append(x.shape[0])
+x = np.arange(4.0)
+try:
+    gt.function(lambda x: strategy.each(lambda x: each(x, True), x))(x)
+except KeyboardInterrupt:
+    print("ended", list(ends), [float(each) for each in gt.function(lambda x: strategy.each(lambda x: each(x, False), x))(x)])
+""")
+        self.assertEqual(said, "ended [4, 2, 2] [1.5, 1.5]\n")
+
     def test_where_replicas_are(self):
         strategy = mirrored()
         self.refused("replicas are traced: call `each` in a gantry.function", lambda: strategy.each(lambda x: x, gt.array(X)))
