@@ -130,19 +130,33 @@ static Value gatherLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors,
   return merged;
 }
 
-/// Rows become columns: four times the first half is interleaved with the second.
+/// Rows become columns. Within 128 bits lanes of two rows go in turn, twice, which is an
+/// instruction everywhere; then rows exchange such parts, and halves, which are registers of their
+/// own with AVX2.
 static SmallVector<Value> turned(ImplicitLocOpBuilder &b, SmallVector<Value> rows) {
-  for (int64_t round = 1; round < kLanes; round *= 2) {
-    SmallVector<Value> next;
-    for (int64_t i = 0; i < kLanes / 2; ++i)
+  constexpr int64_t part = 4;
+  auto exchange = [&](int64_t distance, function_ref<int64_t(int64_t, int64_t)> laneOf) {
+    for (int64_t i = 0; i < kLanes; ++i) {
+      if (i & distance)
+        continue;
+      Value one = rows[i], other = rows[i + distance];
       for (int64_t half : {0, 1}) {
         SmallVector<int64_t> mask;
         for (int64_t lane = 0; lane < kLanes; ++lane)
-          mask.push_back(lane / 2 + half * kLanes / 2 + (lane % 2) * kLanes);
-        next.push_back(vector::ShuffleOp::create(b, rows[i], rows[i + kLanes / 2], mask));
+          mask.push_back(laneOf(lane, half));
+        rows[i + half * distance] = vector::ShuffleOp::create(b, one, other, mask);
       }
-    rows = std::move(next);
-  }
+    }
+  };
+  for (int64_t distance : {2, 1})
+    exchange(distance, [](int64_t lane, int64_t half) {
+      return lane / part * part + lane % part / 2 + half * 2 + lane % 2 * kLanes;
+    });
+  for (int64_t distance : {4, 8})
+    exchange(distance, [=](int64_t lane, int64_t half) {
+      const bool isOther = lane & distance;
+      return lane + (half - isOther) * distance + isOther * kLanes;
+    });
   return rows;
 }
 

@@ -8,9 +8,14 @@
 // CHECK: arith.minui
 // CHECK-COUNT-16: vector.load {{.*}} vector<16xf32>
 // CHECK-NOT: vector.load
-// CHECK: vector.shuffle {{.*}} [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23]
-// CHECK: vector.shuffle {{.*}} [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31]
-// CHECK-COUNT-62: vector.shuffle
+// CHECK: vector.shuffle {{.*}} [0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29]
+// CHECK: vector.shuffle {{.*}} [2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31]
+// CHECK-COUNT-30: vector.shuffle
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27]
+// CHECK: vector.shuffle {{.*}} [4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31]
+// CHECK-COUNT-14: vector.shuffle
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]
+// CHECK-COUNT-15: vector.shuffle
 // CHECK-NOT: vector.shuffle
 // CHECK-COUNT-16: vector.store
 // CHECK-NOT: vector.store
