@@ -157,6 +157,18 @@ std::optional<int64_t> gantry::mostTripsOf(WhileOp loop) {
   return given && most ? std::min(given, most) : given ? given : most;
 }
 
+double gantry::roundsIn(Block *block, Operation *op, double unknown) {
+  double rounds = 1;
+  for (; op->getBlock() != block; op = op->getParentOp()) {
+    Operation *parent = op->getParentOp();
+    if (auto trips = parent->getAttrOfType<IntegerAttr>(kTripsAttr))
+      rounds *= double(trips.getInt() + (op->getParentRegion()->getRegionNumber() == 0));
+    else if (isa<WhileOp>(parent))
+      rounds *= unknown;
+  }
+  return rounds;
+}
+
 std::optional<Counter> gantry::counterOf(WhileOp loop, unsigned carried) {
   auto type = cast<RankedTensorType>(loop.getInits()[carried].getType());
   auto step = type.getElementType().isInteger() && type.getRank() == 0 ? Loop{loop}.stepOf(carried)

@@ -237,6 +237,9 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   if (options.fuse.groups)
     pm.addPass(createCloneCheapOpsPass());
   pm.addPass(createFormKernelsPass(form));
+  // Behind groups, which say what a kernel reads; without a second form where memory is short.
+  if (!form.keepOnce)
+    pm.addPass(createPackOperandsPass());
   // Constants that went into kernels have no users left.
   pm.addPass(createMergeOpsPass());
   pm.addPass(createVerifyKernelsPass());

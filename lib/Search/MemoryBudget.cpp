@@ -264,7 +264,7 @@ struct Repair {
       tryOut(&CompileOptions::fuse, &CompileOptions::Fuse::chains, Chains::memory);
     if (!last().isAnswer() && leavesToLibrary(*placed))
       tryOut(&CompileOptions::fuse, &CompileOptions::Fuse::ownProducts, true);
-    if (!last().isAnswer() && keepsTwice(*first.module))
+    if (!last().isAnswer() && (keepsTwice(*first.module) || packsOperands(*first.module)))
       tryOut(&CompileOptions::fuse, &CompileOptions::Fuse::keepOnce, true);
     // What is computed at load takes room in each run, too.
     if (!last().isAnswer() && computesAtLoad(*first.module))

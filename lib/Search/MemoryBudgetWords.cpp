@@ -111,6 +111,11 @@ std::string memorybudget::describeMoved(ModuleOp module) {
   });
 }
 
+bool memorybudget::packsOperands(ModuleOp module) {
+  return countPlaced(module,
+                     [](plan::ir::PlacedAttr op) { return op.getReason() == kPackedReason; }) != 0;
+}
+
 std::string memorybudget::describePieces(ModuleOp module, const MemoryRepair &repair) {
   std::string text;
   for (auto [device, row] : llvm::zip(module.getOps<plan::ir::DeviceOp>(), repair))

@@ -17,6 +17,8 @@ std::string describeOffloaded(mlir::ModuleOp module);
 std::string describeRematerialized(mlir::ModuleOp module);
 /// "GPU:1: 5 ops move there, since there is room", by device.
 std::string describeMoved(mlir::ModuleOp module);
+/// Whether operands are packed by kernels of their own, beside being there as they are.
+bool packsOperands(mlir::ModuleOp module);
 /// "GPU:0: where most memory is in use the batch runs in 4 pieces", by device.
 std::string describePieces(mlir::ModuleOp module, const MemoryRepair &repair);
 

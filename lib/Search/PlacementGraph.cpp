@@ -8,6 +8,7 @@
 
 #include "Probe.h"
 
+#include "gantry/Analysis/Trips.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Support/Capped.h"
 
@@ -310,7 +311,7 @@ private:
       for (Region &region : op->getRegions())
         region.walk([&](Operation *nested) {
           if (double seconds = secondsOf(nested, device))
-            inside += roundsOf(nested, op) * seconds;
+            inside += roundsIn(op->getBlock(), nested) * seconds;
         });
       if (auto cost = dyn_cast<CostOpInterface>(op)) {
         whole.flops = cappedSum(whole.flops, cost.getFlops());
@@ -332,16 +333,6 @@ private:
         sum = sum.value_or(0) + (planned->seconds.empty() ? 0 : planned->seconds[device]);
     }
     return sum;
-  }
-
-  /// How often an op in a region of `whole` runs, as far as loops say. The first region of a loop
-  /// tests, once more than the other runs.
-  static double roundsOf(Operation *op, Operation *whole) {
-    double rounds = 1;
-    for (; op != whole; op = op->getParentOp())
-      if (auto trips = op->getParentOp()->getAttrOfType<IntegerAttr>(kTripsAttr))
-        rounds *= double(trips.getInt() + (op->getParentRegion()->getRegionNumber() == 0));
-    return rounds;
   }
 
   /// Of an op in a region, on the device of the whole or where it may run at all, once.

@@ -3,7 +3,7 @@
 
 Sizes nobody chose: primes, 0, 1, those around tiles and panels, long sums that come in blocks; batches, transposed
 operands, constant second operands and matrices of a column (packed when compiling) and given ones (packed by the
-kernel), first operands that are looked up in the second; a bias, a residual and an activation behind the sum. Expected is what a scalar loop of fmaf gives.
+kernel, or once for several products), first operands that are looked up in the second; a bias, a residual and an activation behind the sum. Expected is what a scalar loop of fmaf gives.
 
 Usage: product_bits_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
@@ -90,6 +90,12 @@ def make_case(seed, number, chain=chain, scale=1):
     flags = ", ".join(["transpose_a"] * ta + ["transpose_b"] * tb)
     type = tensor(result.shape, "f32")
     name = draw.op("matmul", [(a, tensor(shape_x, "f32")), (b, tensor(shape_y, "f32"))], f" {{{flags}}}" if flags else "", type)
+    more = draw.one((1, 2, 3)) if not constant and draw.chance(0.3) else 0
+    for _ in range(more):
+        a, x = value(draw, shape_x, False)
+        summand = draw.op("matmul", [(a, tensor(shape_x, "f32")), (b, tensor(shape_y, "f32"))], f" {{{flags}}}" if flags else "", type)
+        name = draw.op("add", [(name, type), (summand, type)], "", type)
+        result = result + chain(x.swapaxes(-1, -2) if ta else x, y.swapaxes(-1, -2) if tb else y)
     behind = draw.one(((), (), ("bias",), ("bias", "relu"), ("residual",), ("bias", "residual", "relu")))
     for step in behind:
         if step == "relu":
@@ -98,7 +104,7 @@ def make_case(seed, number, chain=chain, scale=1):
         shape = result.shape if step == "residual" else result.shape[-1:]
         other, added = value(draw, shape, False)
         name, result = draw.op("add", [(name, type), (other, tensor(shape, "f32"))], "", type), result + added
-    text = f"case {number}: {'looked up ' * tied}{shape_x}{'T' * ta} x {'constant ' * constant}{shape_y}{'T' * tb} {' '.join(behind)}".strip()
+    text = f"case {number}: {'looked up ' * tied}{shape_x}{'T' * ta} x {'constant ' * constant}{shape_y}{'T' * tb} and {more} more {' '.join(behind)}".strip()
     return groups.Case(text, (draw.inputs, draw.lines, name, type), [values for _, values, _ in draw.inputs], [result])
 
 

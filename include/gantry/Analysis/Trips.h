@@ -16,6 +16,11 @@ std::optional<int64_t> tripsOf(WhileOp loop);
 /// of these says so.
 std::optional<int64_t> mostTripsOf(WhileOp loop);
 
+/// How often an op in a region below `block` runs for each time that the block does, as far as the
+/// passes that know (gantry-annotate-trips) have noted it; `unknown` rounds of other loops. The
+/// first region of a loop tests, once more than the other runs.
+double roundsIn(mlir::Block *block, mlir::Operation *op, double unknown = 1);
+
 /// An integer that a loop carries and that gets the same number more each time.
 struct Counter {
   std::optional<int64_t> first; ///< where that is known

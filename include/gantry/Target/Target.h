@@ -110,6 +110,12 @@ public:
     return {};
   }
 
+  /// The layout in which a kernel would read an operand that is computed, if that were packed for it
+  /// by a kernel of its own (gantry-pack-operands), or null where it reads it as fast where it lies.
+  virtual mlir::Attribute getLayoutOfComputed(KernelOp kernel, unsigned argument) const {
+    return {};
+  }
+
   /// Whether a kernel can read the constant that is its argument in a layout that another kernel
   /// wants, so that the constant is kept once.
   virtual bool canReadLayout(KernelOp kernel, unsigned argument, mlir::Attribute layout) const {

@@ -535,6 +535,20 @@ def FormKernelsPass : Pass<"gantry-form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::gantry::GantryDialect"];
 }
 
+def PackOperandsPass : Pass<"gantry-pack-operands", "::mlir::ModuleOp"> {
+  let summary = "pack operands once that several kernels, or the rounds of a loop, read";
+  let description = [{
+    A computed operand that kernels would pack for themselves is packed by a kernel of its own, `pack_N`, where these run so often
+    that it pays: several of them, or one in a loop that does not change the operand. It is launched in front of the first of
+    them, out of such loops. They get a kernel that takes the operand in its layout (`gantry.layouts`), as kernels take
+    constants; what they are given is one row of all elements of the panels. Kernels that nothing launches any more go.
+    No bit changes: sums have the same terms in the same order.
+
+    Precondition: functions consist of launches. Left alone is what targets do not agree on, and what is read where it lies.
+  }];
+  let dependentDialects = ["::gantry::GantryDialect"];
+}
+
 def VerifyKernelsPass : Pass<"gantry-verify-kernels", "::mlir::ModuleOp"> {
   let summary = "check that every launch has its kernel and the right operands";
   let description = [{ From here on functions consist of launches, views, constants and control flow. }];

@@ -58,6 +58,10 @@ struct CPUTarget : Target {
     return cpu::layoutOfConstant(kernel, argument);
   }
 
+  Attribute getLayoutOfComputed(KernelOp kernel, unsigned argument) const override {
+    return cpu::layoutOfComputed(kernel, argument);
+  }
+
   bool canReadLayout(KernelOp kernel, unsigned argument, Attribute layout) const override {
     return cpu::canPickFromPanels(kernel, argument, layout);
   }

@@ -1,5 +1,6 @@
 // After Fuse: functions consist of launches, views, constants and control flow.
 
+#include "gantry/Analysis/PanelLayout.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -11,6 +12,16 @@ namespace gantry {
 #include "gantry/Transforms/Passes.h.inc"
 } // namespace gantry
 
+/// Whether a kernel takes the operand as this argument: a tensor of its type, or the panels of one
+/// (gantry-pack-operands).
+static bool fits(KernelOp kernel, unsigned argument, Type operand) {
+  auto type = cast<RankedTensorType>(kernel.getBody().getArgument(argument).getType());
+  if (type == operand)
+    return true;
+  auto layout = PanelLayout::ofArgument(kernel, argument);
+  return layout && operand == type.clone({layout->elements()});
+}
+
 static LogicalResult checkKernel(LaunchOp launch, SymbolRefAttr name,
                                  SymbolTableCollection &symbols) {
   auto module = launch->getParentOfType<ModuleOp>();
@@ -21,7 +32,12 @@ static LogicalResult checkKernel(LaunchOp launch, SymbolRefAttr name,
   if (!kernel->getParentOp()->hasAttr(kTargetAttr))
     return launch.emitOpError() << "names the kernel '" << name.getLeafReference().getValue()
                                 << "', whose module says no target";
-  if (kernel.getBody().getArgumentTypes() != launch->getOperandTypes() ||
+  TypeRange operands = launch->getOperandTypes();
+  const bool fitsAll = kernel.getBody().getNumArguments() == operands.size() &&
+                       llvm::all_of(llvm::enumerate(operands), [&](auto operand) {
+                         return fits(kernel, operand.index(), operand.value());
+                       });
+  if (!fitsAll ||
       kernel.getBody().front().getTerminator()->getOperandTypes() != launch->getResultTypes())
     return launch.emitOpError() << "does not fit the kernel '" << name.getLeafReference().getValue()
                                 << "'";

@@ -14,6 +14,9 @@ inline constexpr llvm::StringLiteral kBatchSplitReason = "beside the pieces of t
 /// Why ops run on another device than they would with more memory.
 inline constexpr llvm::StringLiteral kMovedReason = "where there is room";
 
+/// Why an operand is there in panels, too, which a plan can do without.
+inline constexpr llvm::StringLiteral kPackedReason = "packed once for the products that read it";
+
 /// Behind the name of an op that computes a value again; a number follows.
 inline constexpr llvm::StringLiteral kAgainSuffix = "/again_";
 

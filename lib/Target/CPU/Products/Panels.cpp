@@ -22,6 +22,11 @@ static constexpr int64_t kMostK = 1024, kBlockOfK = 768;
 static constexpr int64_t kSmallK = 64;
 /// A constant that would grow by more in panels stays as it is.
 static constexpr int64_t kMostPadding = 2;
+/// Columns of the widest panel.
+static constexpr int64_t kWidestPanel = 64;
+/// Rows of a product, for each matrix of the other operand, that are worth to have that packed by a
+/// kernel of its own.
+static constexpr int64_t kMostRowsOfPacked = 128;
 /// Bytes of a block of a panel that an item packs itself; what it unpacks for few rows stays in the
 /// nearest cache.
 static constexpr int64_t kOwnPanelBytes = 48 << 10, kOwnBitsBytes = 16 << 10;
@@ -83,6 +88,27 @@ Attribute gantry::cpu::layoutOfConstant(KernelOp kernel, unsigned argument) {
   if (llvm::alignTo(columns, layout.width) > kMostPadding * columns)
     return {};
   return layout.toAttr(kernel.getContext());
+}
+
+/// A single row goes through columns of neighbours where they lie. Many rows don't see what it
+/// takes to pack what they are multiplied by. Panels are as wide as items would make them.
+Attribute gantry::cpu::layoutOfComputed(KernelOp kernel, unsigned argument) {
+  BlockArgument value = kernel.getBody().getArgument(argument);
+  auto matmul = value.hasOneUse() ? dyn_cast<MatmulOp>(*value.user_begin()) : MatmulOp();
+  if (!matmul || matmul.getRhs() != value || matmul.getBlockQuantizedAttr() ||
+      !(elementOf(value).isF32() || elementOf(value).isBF16()))
+    return {};
+  ArrayRef<int64_t> result = shapeOf(matmul.getResult());
+  const int64_t columns = result.back(),
+                matrices = ShapedType::getNumElements(shapeOf(value).drop_back(2));
+  const int64_t rows =
+      ShapedType::getNumElements(result.drop_back()) / std::max<int64_t>(matrices, 1);
+  if (rows > kMostRowsOfPacked || (rows == 1 && matmul.getTransposeB()))
+    return {};
+  std::optional<PanelLayout> layout = PanelLayout::of(layoutOfConstant(kernel, argument));
+  if (layout && elementOf(value).isF32() && columns % kWidestPanel == 0)
+    layout->width = kWidestPanel;
+  return layout ? layout->toAttr(kernel.getContext()) : Attribute();
 }
 
 //===----------------------------------------------------------------------===//
@@ -309,9 +335,8 @@ RowTiles RowTiles::of(int64_t rows, int64_t mostOfTile) {
 /// Of panels that nobody packed when compiling. Where tiles have six rows at any width, the widest
 /// panels read the left operand least often.
 static int64_t ownPanelWidth(const PackedGEMM &p, const Registers &registers) {
-  constexpr int64_t widest = 64;
   const bool hasSixRows = p.precision == OperandPrecision::f32 && registers.count < 32;
-  return hasSixRows && p.columns % widest == 0 ? widest : panelWidth(p.columns);
+  return hasSixRows && p.columns % kWidestPanel == 0 ? kWidestPanel : panelWidth(p.columns);
 }
 
 static void chooseTiles(PackedGEMM &p, const Registers &registers) {

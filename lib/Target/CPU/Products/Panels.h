@@ -25,6 +25,9 @@ int64_t panelWidth(int64_t columns);
 /// The layout of a constant that is the second operand of a product, or null.
 mlir::Attribute layoutOfConstant(KernelOp kernel, unsigned argument);
 
+/// The same of an operand that is computed, where its product would pack it.
+mlir::Attribute layoutOfComputed(KernelOp kernel, unsigned argument);
+
 /// Whether a kernel that picks single elements of its argument can do so where a product wants that
 /// in panels.
 bool canPickFromPanels(KernelOp kernel, unsigned argument, mlir::Attribute layout);
