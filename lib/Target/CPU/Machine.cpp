@@ -152,6 +152,44 @@ LogicalResult gantry::checkCPUName(Location loc, StringRef name) {
   return describeMachine(loc, name.str());
 }
 
+static std::unique_ptr<llvm::TargetMachine> makeTarget(const Known &known, const Machine &machine) {
+  llvm::TargetOptions options;
+  // Products and sums fuse where the ops allow it (contract), nowhere else.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  options.NoTrappingFPMath = true;
+  return std::unique_ptr<llvm::TargetMachine>(known.target->createTargetMachine(
+      known.triple, machine.cpu, machine.llvmFeatures, options, llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
+}
+
+namespace {
+/// LLVM's targets that nobody uses, by name: to make one takes as long as code for a small kernel.
+class IdleTargets {
+public:
+  static IdleTargets &ofProcess() {
+    static auto *targets = new IdleTargets; // threads may use it as long as there is a process
+    return *targets;
+  }
+
+  std::unique_ptr<llvm::TargetMachine> take(StringRef name) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto entry = targets.find(name);
+    if (entry == targets.end() || entry->second.empty())
+      return nullptr;
+    return entry->second.pop_back_val();
+  }
+
+  void giveBack(StringRef name, std::unique_ptr<llvm::TargetMachine> target) {
+    std::lock_guard<std::mutex> lock(mutex);
+    targets[name].push_back(std::move(target));
+  }
+
+private:
+  std::mutex mutex;
+  llvm::StringMap<SmallVector<std::unique_ptr<llvm::TargetMachine>, 2>> targets;
+};
+} // namespace
+
 FailureOr<Machine> gantry::makeMachine(Location loc, const std::string &name) {
   FailureOr<const Known *> known = findArchitecture(loc, name);
   if (failed(known))
@@ -159,13 +197,13 @@ FailureOr<Machine> gantry::makeMachine(Location loc, const std::string &name) {
   FailureOr<Machine> machine = describeOnce(loc, **known, name);
   if (failed(machine))
     return failure();
-  llvm::TargetOptions options;
-  // Products and sums fuse where the ops allow it (contract), nowhere else.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  options.NoTrappingFPMath = true;
-  machine->target.reset((*known)->target->createTargetMachine(
-      (*known)->triple, machine->cpu, machine->llvmFeatures, options, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  std::unique_ptr<llvm::TargetMachine> target = IdleTargets::ofProcess().take(name);
+  if (!target)
+    target = makeTarget(**known, *machine);
+  machine->target = {target.release(), [name](llvm::TargetMachine *target) {
+                       IdleTargets::ofProcess().giveBack(
+                           name, std::unique_ptr<llvm::TargetMachine>(target));
+                     }};
   return machine;
 }
 

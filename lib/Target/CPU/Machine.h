@@ -38,7 +38,7 @@ struct Machine {
   std::vector<std::string> features;    ///< what is on, as plans call it, but for these:
   std::vector<std::string> amxFeatures; ///< of what plans name where they use it (AMX)
   Registers registers;
-  std::unique_ptr<llvm::TargetMachine> target;
+  std::shared_ptr<llvm::TargetMachine> target; ///< nobody else uses it meanwhile
 };
 
 /// The machine of a name: "native", "x86-64-v3", "aarch64" or another of LLVM's, and what it has
