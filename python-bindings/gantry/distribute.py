@@ -19,11 +19,13 @@ have work as there are parts. A batch normalisation normalises a part.
 
 import copy
 import functools
+import math
 import operator
 import sys
 import threading
 
 from . import _balance, _c, ops
+from ._buckets import buckets, cut, join
 from ._replicas import Replica, Shard, total
 from ._turns import Turns, kept
 from .device import device as device_named, gpus, listed, resolve, cpu
@@ -48,7 +50,8 @@ class Strategy:
             devices = list(weights) if isinstance(weights, dict) else gpus() or [cpu()]
         devices = [devices] if isinstance(devices, str) else devices
         if not isinstance(devices, (list, tuple)):
-            raise InvalidArgumentError(f"{type(self).__name__} takes a list of devices, as gantry.gpus(2) or [\"GPU:0\", \"GPU:1\"], got {devices!r}")
+            raise InvalidArgumentError(f"{type(self).__name__} takes a list of devices, as gantry.gpus(2) or [\"GPU:0\", \"GPU:1\"], "
+                                       f"got {devices!r}")
         self.devices = tuple(found for each in devices for found in _listed(each))
         if not self.devices:
             raise InvalidArgumentError(f"{type(self).__name__} needs at least one device")
@@ -271,12 +274,17 @@ class Mirrored(Strategy):
              first step what rows cost on each device, has all end at the same time, and says so
     parts    so many parts of the batch are dealt to the devices, and what they give is added in an order of its own: what is
              learned does not depend on the devices, byte for byte
+    bucket   gradients of up to so many bytes are exchanged together, without parts; 0: each by itself. It changes no bit of what is
+             learned, and takes memory for less time
 
     As a context manager it is the strategy of Trainers that are made inside.
     """
 
-    def __init__(self, devices=None, weights=None, parts=None):
+    def __init__(self, devices=None, weights=None, parts=None, bucket=4 << 20):
         super().__init__(devices, weights, parts)
+        if not isinstance(bucket, int) or bucket < 0:
+            raise InvalidArgumentError(f"a bucket is a number of bytes, got {bucket!r}")
+        self._bucket = bucket
         self._tell()
 
     def _tell(self):
@@ -319,18 +327,37 @@ class Mirrored(Strategy):
         leaves = [flatten(own)[0] if own is not None else None for own in gradients]
         first = next(own for own in leaves if own is not None)
         shape = next(flatten(own)[1] for own in gradients if own is not None)
-        given = self._summed(leaves) if self.parts else []
-        for i, leaf in enumerate(first if not self.parts else ()):
-            for device, own in zip(self.devices, leaves):
-                with device_named(device):
-                    given.append(own[i] if own is not None else ops.broadcast(graph.constant(0, leaf.dtype), leaf.shape))
+        if self.parts:
+            given, types = self._summed(leaves), [(leaf.dtype, leaf.shape) for leaf in first]
+            self._region(graph, given, types, lambda sums: self._apply(optimizer, variables, shape, sums), [])
+            return
+        groups = buckets(first, self._bucket if len(self.devices) > 1 else 0)
+        given, types = self._joined_gradients(graph, leaves, first, groups)
 
         def body(arguments):
-            sums = arguments if self.parts else [graph.op("all_reduce", [each], [("kind", _c.ATTRIBUTE_ENUM, "sum")])[0]
-                                                 for each in arguments]
-            optimizer.apply(variables, unflatten(shape, iter(sums)))
-            return []
-        self._region(graph, given, [(leaf.dtype, leaf.shape) for leaf in first], body, [])
+            sums, shapes = [None] * len(first), [leaf.shape for leaf in first]
+            for places, own in zip(groups, arguments):
+                total_of = graph.op("all_reduce", [own], [("kind", _c.ATTRIBUTE_ENUM, "sum")])[0]
+                for i, value in cut(total_of, shapes, places):
+                    sums[i] = value
+            return self._apply(optimizer, variables, shape, sums)
+        self._region(graph, given, types, body, [])
+
+    @staticmethod
+    def _apply(optimizer, variables, shape, sums):
+        optimizer.apply(variables, unflatten(shape, iter(sums)))
+        return []
+
+    def _joined_gradients(self, graph, leaves, first, groups):
+        """Of each group what each device has, zeros where it has no rows; and the types."""
+        given, types = [], []
+        for places in groups:
+            kind = first[places[0]].dtype, first[places[0]].shape if len(places) == 1 else (sum(math.prod(first[i].shape) for i in places),)
+            types.append(kind)
+            for device, own in zip(self.devices, leaves):
+                with device_named(device):
+                    given.append(ops.broadcast(graph.constant(0, kind[0]), kind[1]) if own is None else join(own, places))
+        return given, types
 
     def _summed(self, leaves):
         """Of each gradient the sum of all parts, one for each device; one without parts gets the first one's."""

@@ -106,6 +106,29 @@ for strategy in (gt.Mirrored(), gt.Mirrored(weights=[5, 1, 2]), gt.Towers()):
         self.agrees(one, trained(mirrored(), optimizer=clipped()))
         self.agrees(one, trained(gt.Towers(["GPU:0", "GPU:1"]), optimizer=clipped()))
 
+    def test_buckets_change_no_bit(self):
+        """Gradients that are exchanged together: fewer copies, the same bytes; also where a replica has no row, with narrow weights in
+        between and with a loss scale."""
+        def learned(bucket):
+            gt.random.seed(0)
+            net = nn.Sequential(nn.Dense(7, "tanh"), lambda x: gt.cast(x, "float16"), nn.Dense(6, dtype="float16"),
+                                nn.BatchNorm(dtype="float16"), nn.Dense(3, dtype="float16"))
+            trainer = gt.Trainer(net, loss=scce, optimizer=optim.Adam(0.05, clip_global_norm=0.5), strategy=mirrored(bucket=bucket),
+                                 loss_scale=optim.LossScale(initial=8.0))
+            copies = len(trainer.plan(X[:9], Y[:9]).copies())
+            trainer.fit(X, Y, epochs=3, batch=9, progress=False)
+            return copies, [each.numpy().tobytes() for each in net.variables()]
+        apart, values = learned(0)
+        for bucket in (1, 100, 4 << 20):
+            copies, own = learned(bucket)
+            self.assertEqual(own, values)
+            self.assertLessEqual(copies, apart)
+        self.assertLess(copies, apart)
+        one, several = (losses_by_step(mirrored(bucket=bucket)) for bucket in (0, 300))
+        self.assertEqual(one, several)
+        with self.assertRaisesRegex(gt.InvalidArgumentError, "a bucket is a number of bytes, got '4MiB'"):
+            mirrored(bucket="4MiB")
+
     def test_mirrors_are_equal(self):
         trainer, _ = trained(mirrored())
         for variable in trainer.net.variables():
@@ -302,7 +325,7 @@ print(digest(names[:2], 86, {"weights": [1, 3]}))
         self.one_hash("for n in (1, 3):\n    print(digest(names[:n], 86, accumulate=2))")
 
     def test_synchronised_batch_norms(self):
-        self.assertNotEqual(self.one_hash("for n in (1, 3):\n    print(digest(names[:n], 73, sync=True))\nprint(digest(['CPU:0'], 73, sync=True))"),
+        self.assertNotEqual(self.one_hash("for devices in (names[:1], names[:3], ['CPU:0']):\n    print(digest(devices, 73, sync=True))"),
                             self.one_hash("print(digest(names[:1], 73))"))
 
     def test_towers(self):
