@@ -312,17 +312,24 @@ print(digest(names[:2], 86, {"weights": [1, 3]}))
             self.assertEqual(self.one_hash(f'gt.config(threads={threads})\nprint(digest(["CPU:0"], 86))', ""), first)
         self.assertEqual(self.one_hash('gt.config(sim_order="random:1")\nprint(digest(names[:3], 86))'), first)
 
+    def in_order(self, seed, call):
+        """The same with commands in an order that is drawn."""
+        return self.one_hash(f'gt.config(sim_order="random:{seed}")\nprint({call})')
+
     def test_last_batches(self):
         for rows in (73, 69):
-            self.one_hash(f"for n in (1, 3):\n    print(digest(names[:n], {rows}))")
+            known = self.one_hash(f"for n in (1, 3):\n    print(digest(names[:n], {rows}))")
+            self.assertEqual(self.in_order(rows, f"digest(names[:3], {rows})"), known)
 
     def test_clipping(self):
         clipped = self.one_hash("for n in (1, 3):\n    print(digest(names[:n], 73, clip=0.5))")
+        self.assertEqual(self.in_order(2, "digest(names[:3], 73, clip=0.5)"), clipped)
         self.assertNotEqual(clipped, self.one_hash("print(digest(names[:1], 73))"))
 
     def test_micro_batches(self):
         """22 rows are 3 and a last part of one row, which is one micro-batch."""
-        self.one_hash("for n in (1, 3):\n    print(digest(names[:n], 86, accumulate=2))")
+        known = self.one_hash("for n in (1, 3):\n    print(digest(names[:n], 86, accumulate=2))")
+        self.assertEqual(self.in_order(3, "digest(names[:3], 86, accumulate=2)"), known)
 
     def test_synchronised_batch_norms(self):
         self.assertNotEqual(self.one_hash("for devices in (names[:1], names[:3], ['CPU:0']):\n    print(digest(devices, 73, sync=True))"),

@@ -64,6 +64,8 @@ class Examples(unittest.TestCase):
                             GANTRY_DEVICES="GPU:0,GPU:1,GPU:2") for strategy in ("split", "weights:2,1", "towers:CPU:0")]
             parts = run("training/reuters.py", "--data", file, "--parts", "4", "--devices", "1,3,0", "--dropout", "0.5", "--batch-norm",
                         "--accumulate", "2", "--clip-norm", "1", "--steps", "3", "--hash")
+            orders = run("training/reuters.py", "--data", file, "--parts", "4", "--devices", "3", "--sim-orders", "2", "--dropout", "0.5",
+                         "--batch-norm", "--accumulate", "2", "--clip-norm", "1", "--steps", "3", "--hash")
             wrong = subprocess.run([sys.executable, EXAMPLES / "training/reuters.py", "--data", file, "--strategy", "mirrored"],
                                    stderr=subprocess.PIPE, text=True)
         self.assertRegex(said, r"Epoch 1/1\n2/2 \[=+\] - \d+s \d+[mu]?s/step - loss: 3\.\d+ - accuracy: [\d.]+ - top_5: [\d.]+ - val_loss: 3")
@@ -72,8 +74,9 @@ class Examples(unittest.TestCase):
         loss = lambda text: [float(number) for number in re.findall(r"(?:loss|accuracy|top_5): ([\d.]+)", text)]
         for each in replicas:
             np.testing.assert_allclose(loss(each), loss(said), atol=2e-4)
-        hashes = re.findall(r"^hash (\w{16}) after 3 steps$", parts, re.MULTILINE)
-        self.assertEqual((len(hashes), len(set(hashes))), (3, 1), parts)
+        hashes = re.findall(r"^hash (\w{16}) after 3 steps$", parts + orders, re.MULTILINE)
+        self.assertEqual((len(hashes), len(set(hashes))), (5, 1), parts + orders)
+        self.assertIn("-- 3 devices order 2\n", orders)
         self.assertIn("--strategy mirrored is none of one, split, mirrored:N, weights:2,1,... and towers:DEVICE", wrong.stderr)
 
     def test_cifar_towers(self):
