@@ -180,7 +180,7 @@ size_t gantry_runtime_num_devices(const gantry_runtime_t *runtime) {
   return runtime ? runtime->object->devices().size() : 0;
 }
 
-static_assert(GANTRY_NUM_COPY_KINDS == plan::numCopyKinds &&
+static_assert(GANTRY_NUM_COPY_KINDS == int(plan::fb::CopyKind::betweenTasks) &&
               GANTRY_COPY_DEVICE_TO_DEVICE == int(plan::fb::CopyKind::deviceToDevice));
 
 gantry_status_t gantry_runtime_device(const gantry_runtime_t *runtime, size_t index,

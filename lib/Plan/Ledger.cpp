@@ -166,6 +166,8 @@ std::string_view copyKindName(fb::CopyKind kind) {
     return "d2h";
   case fb::CopyKind::deviceToDevice:
     return "d2d";
+  case fb::CopyKind::betweenTasks:
+    return "net";
   }
   return "";
 }

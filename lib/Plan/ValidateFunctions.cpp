@@ -13,8 +13,8 @@ namespace gantry::plan {
 
 namespace {
 
-constexpr const char *opcodeNames[] = {"launch", "copy", "branch", "loop",
-                                       "signal", "wait", "fill",   "check"};
+constexpr const char *opcodeNames[] = {"launch", "copy",  "branch", "loop",    "signal", "wait",
+                                       "fill",   "check", "send",   "receive", "part"};
 static_assert(std::size(opcodeNames) == static_cast<size_t>(fb::Opcode::MAX) + 1);
 
 /// What a command does with a buffer.
@@ -190,6 +190,10 @@ private:
       return checkBuffer(*command.buffers()->Get(0), Access::write, command.device());
     case fb::Opcode::check:
       return checkCheck(command);
+    case fb::Opcode::send:
+    case fb::Opcode::receive:
+    case fb::Opcode::part:
+      return fail("exchanges between tasks are not known to this version");
     }
     return {};
   }
@@ -204,8 +208,11 @@ private:
       wantedBuffers = buffers;
     else if (command.opcode() == fb::Opcode::copy)
       wantedBuffers = 2 * (also + 1);
-    else if (command.opcode() == fb::Opcode::fill)
+    else if (command.opcode() == fb::Opcode::fill || command.opcode() == fb::Opcode::send ||
+             command.opcode() == fb::Opcode::receive)
       wantedBuffers = 1;
+    else if (command.opcode() == fb::Opcode::part)
+      wantedBuffers = std::clamp<uint64_t>(buffers, 1, 2);
     else if (command.opcode() == fb::Opcode::check)
       wantedBuffers = std::max<uint64_t>(buffers, 1); // and what it holds
     if (buffers != wantedBuffers)

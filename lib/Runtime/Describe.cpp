@@ -34,6 +34,10 @@ public:
       });
       list("hosts", plan.hosts(), [&](auto &host) { text("name", host.name()); });
     }
+    if (plan::countOf(plan.exchanges()) != 0) {
+      list("groups", plan.groups(), [&](auto &group) { numbers("devices", group.devices()); });
+      list("exchanges", plan.exchanges(), [&](auto &exchange) { describe(exchange); });
+    }
     list("arenas", plan.arenas(), [&](auto &arena) { describe(arena); });
     list("constants", plan.constants(), [&](auto &constant) { describe(constant); });
     list("variables", plan.variables(), [&](auto &variable) { describe(variable); });
@@ -155,6 +159,16 @@ private:
     known("latency", link.latency());
   }
 
+  void describe(const fb::Exchange &exchange) {
+    name("kind", fb::EnumNameExchangeKind(exchange.kind()));
+    number("group", exchange.group());
+    numbers("sizes", exchange.sizes());
+    if (plan::countOf(exchange.rows()) != 0)
+      numbers("rows", exchange.rows());
+    text("name", exchange.name());
+    number("cause", exchange.cause());
+  }
+
   void describe(const fb::Arena &arena) {
     number("device", arena.device());
     name("kind", fb::EnumNameArenaKind(arena.kind()));
@@ -252,6 +266,15 @@ private:
     number("device", binding.device());
     if (binding.over() != plan::nothingSaid)
       number("over", binding.over());
+    if (const fb::End *end = binding.end()) {
+      json.key("end");
+      json.beginObject();
+      text("of", end->of());
+      number("axis", end->axis());
+      number("begin", end->begin());
+      number("size", end->size());
+      json.endObject();
+    }
   }
 
   void describe(const fb::Command &command) {
@@ -296,6 +319,12 @@ private:
         text("library", command.library());
       nested(command);
       break;
+    case fb::Opcode::send:
+    case fb::Opcode::receive:
+    case fb::Opcode::part:
+      number("exchange", command.exchange());
+      number("rank", command.rank());
+      break;
     }
   }
 
@@ -320,6 +349,8 @@ private:
     json.beginObject();
     buffer(*command.condition());
     json.endObject();
+    if (plan::countOf(command.conditions()) != 0)
+      list("conditions", command.conditions(), [&](const fb::BufferRef &ref) { buffer(ref); });
     json.key("blocks");
     json.beginArray();
     for (uint32_t block : each(command.blocks()))

@@ -80,6 +80,10 @@ private:
     case fb::Opcode::wait:
       addOrder(command);
       return {};
+    case fb::Opcode::send:
+    case fb::Opcode::receive:
+    case fb::Opcode::part:
+      break;
     }
     return Status::unsupported("unknown opcode");
   }

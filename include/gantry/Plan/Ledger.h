@@ -13,7 +13,7 @@
 
 namespace gantry::plan {
 
-/// "h2d", "d2h", "d2d"; "same" within one device.
+/// "h2d", "d2h", "d2d", "net"; "same" within one device.
 std::string_view copyKindName(fb::CopyKind kind);
 
 /// When a copy happens.
@@ -56,7 +56,7 @@ struct CopyCount {
   bool operator==(const CopyCount &) const = default;
 };
 
-inline constexpr size_t numCopyKinds = 4;
+inline constexpr size_t numCopyKinds = 5;
 
 /// Counts by fb::CopyKind.
 struct CopyTally {

@@ -78,9 +78,16 @@ inline bool writes(const fb::Command &command, uint32_t buffer) {
     return buffer >= countOf(command.buffers()) - command.num_results();
   case fb::Opcode::copy:
     return buffer % 2 == 1;
+  case fb::Opcode::part:
+    return countOf(command.buffers()) == 1 ? command.rank() != 0 : buffer == 1;
   default:
-    return command.opcode() == fb::Opcode::fill;
+    return command.opcode() == fb::Opcode::fill || command.opcode() == fb::Opcode::receive;
   }
+}
+
+/// Whether a command is a member's part in an exchange between tasks.
+inline bool isExchange(const fb::Command &command) {
+  return command.opcode() >= fb::Opcode::send && command.opcode() <= fb::Opcode::part;
 }
 
 /// How many values a copy command copies.
