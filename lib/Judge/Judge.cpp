@@ -154,6 +154,7 @@ void Walk::runList(uint32_t begin, uint32_t end) {
   for (uint32_t i = begin; i < end && !fault; ++i) {
     switch (program.steps[i].kind) {
     case Kind::command:
+    case Kind::exchange: // when it happens is the job's to judge
       runCommand(i);
       break;
     case Kind::signal:

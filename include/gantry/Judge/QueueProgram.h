@@ -32,13 +32,18 @@ struct Use {
 /// Nested lists of steps are written flat: `branch`, steps, `otherwise`, steps, `end`; or `loop`,
 /// the steps of the condition, `body`, steps, `end`.
 struct Step {
-  enum class Kind : uint8_t { command, signal, wait, branch, otherwise, loop, body, end };
+  /// exchange: a command that is over when all members of an exchange between tasks have come to
+  /// theirs (Judge/Job.h).
+  enum class Kind : uint8_t { command, signal, wait, branch, otherwise, loop, body, end, exchange };
   Kind kind = Kind::command;
-  uint32_t queue = 0;     ///< of a command, signal or wait; numbered from 0
+  uint32_t queue = 0;     ///< of a command, exchange, signal or wait; numbered from 0
   uint32_t semaphore = 0; ///< of a signal or wait; numbered from 0
   /// Of a command. Of a branch or loop what it reads as its condition: before the first list, and
   /// after each run of the condition's steps.
   std::vector<Use> uses;
+  /// Of an exchange: which one of the job. Of a branch or loop: its twins in other tasks, which go
+  /// the same way, have the same number.
+  uint32_t number = 0;
 };
 
 struct QueueProgram {
