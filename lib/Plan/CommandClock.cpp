@@ -1,6 +1,8 @@
 #include "gantry/Plan/CommandClock.h"
 
+#include "gantry/Plan/Exchanges.h"
 #include "gantry/Plan/PlanTopology.h"
+#include "gantry/Plan/Tasks.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +11,70 @@
 namespace gantry::plan {
 
 CommandClock::CommandClock(const fb::Plan &plan, const fb::Function &function)
-    : plan(plan), function(function), costs(CostModel::of(topologyOf(plan))) {}
+    : plan(plan), function(function), costs(CostModel::of(topologyOf(plan))) {
+  if (countOf(plan.exchanges()) == 0)
+    return;
+  const Tasks all(plan);
+  for (uint32_t device = 0; device < countOf(plan.devices()); ++device)
+    tasks.push_back(all.of(device));
+  Topology topology = topologyOf(plan);
+  if (topology.tasks.empty()) { // nothing is said of hosts: one has them all
+    topology.hosts.assign(1, "");
+    for (const TaskName &task : all.names())
+      topology.tasks.push_back({task, 0});
+  }
+  for (const JobTask &task : topology.tasks)
+    hosts.push_back(task.host);
+  network = NetworkModel::of(topology);
+}
+
+std::vector<uint32_t> CommandClock::tasksOf(const fb::Exchange &exchange) const {
+  std::vector<uint32_t> list;
+  for (uint32_t device : membersOf(plan, exchange))
+    list.push_back(tasks[device]);
+  return list;
+}
+
+double CommandClock::exchangeSeconds(const fb::Exchange &exchange) const {
+  const std::vector<uint32_t> members = tasksOf(exchange);
+  std::vector<uint64_t> sizes(exchange.sizes()->begin(), exchange.sizes()->end());
+  switch (exchange.kind()) {
+  case fb::ExchangeKind::message:
+    return network.messageSeconds(members[0], members[1], sizes[0]);
+  case fb::ExchangeKind::broadcast:
+    sizes.resize(members.size(), sizes[0]);
+    return network.collectiveSeconds(Collective::broadcast, members, sizes);
+  case fb::ExchangeKind::allGather:
+    return network.collectiveSeconds(Collective::allGather, members, sizes);
+  case fb::ExchangeKind::allToAll:
+    break;
+  }
+  // The model knows members that bring the same.
+  const ExchangeBytes bytes(plan, exchange);
+  for (uint32_t rank = 0; rank < sizes.size(); ++rank)
+    sizes[rank] = bytes.destination(rank) / sizes.size();
+  return network.collectiveSeconds(Collective::allToAll, members, sizes);
+}
+
+std::vector<CommandClock::Resource> CommandClock::waysOf(const fb::Command &command) const {
+  constexpr uint32_t ofHosts = 1u << 31; // behind all devices
+  enum Side : uint32_t { out, in, inside };
+  const fb::Exchange &exchange = exchangeOf(plan, command);
+  const ExchangeBytes bytes(plan, exchange);
+  const std::vector<uint32_t> members = tasksOf(exchange);
+  const uint32_t first = hosts[members[0]];
+  if (std::all_of(members.begin(), members.end(),
+                  [&](uint32_t task) { return hosts[task] == first; }))
+    return {{ofHosts + first, inside}};
+  std::vector<Resource> ways;
+  for (uint32_t rank = 0; rank < members.size(); ++rank) {
+    if (bytes.gives(rank))
+      ways.emplace_back(ofHosts + hosts[members[rank]], out);
+    if (bytes.gets(rank))
+      ways.emplace_back(ofHosts + hosts[members[rank]], in);
+  }
+  return ways;
+}
 
 double CommandClock::duration(const fb::Command &command) const {
   uint64_t operandBytes = 0;
@@ -26,6 +91,10 @@ double CommandClock::duration(const fb::Command &command) const {
   }
   case fb::Opcode::fill:
     return costs.seconds(command.device(), {0, operandBytes});
+  case fb::Opcode::send:
+  case fb::Opcode::receive:
+  case fb::Opcode::part:
+    return exchangeSeconds(exchangeOf(plan, command));
   default:
     return 0;
   }
@@ -65,7 +134,7 @@ struct Times {
 class Predictor {
 public:
   Predictor(const fb::Plan &plan, const fb::Function &function)
-      : function(function), clock(plan, function) {
+      : plan(plan), function(function), clock(plan, function) {
     semaphores.resize(function.num_semaphores());
   }
 
@@ -96,6 +165,10 @@ private:
       return takeLonger(command.blocks()->Get(0), command.blocks()->Get(1));
     case fb::Opcode::loop:
       return goRound(command);
+    case fb::Opcode::send:
+    case fb::Opcode::receive:
+    case fb::Opcode::part:
+      return meet(command);
     default:
       perform(command);
     }
@@ -106,6 +179,27 @@ private:
     const double start = std::max(queue, resource), end = start + clock.duration(command);
     queue = resource = end;
     moments.push_back({&command, start, end});
+  }
+
+  /// All members together, when the last of them stands at hand.
+  void meet(const fb::Command &command) {
+    members.push_back(&command);
+    if (members.size() < membersOf(plan, exchangeOf(plan, command)).size())
+      return;
+    double start = 0;
+    for (const fb::Command *member : members)
+      start = std::max(start, times.queue(*member));
+    const std::vector<CommandClock::Resource> ways = clock.waysOf(command);
+    for (const CommandClock::Resource &way : ways)
+      start = std::max(start, times.resources[way]);
+    const double end = start + clock.duration(command);
+    for (const CommandClock::Resource &way : ways)
+      times.resources[way] = end;
+    for (const fb::Command *member : members) {
+      times.queue(*member) = end;
+      moments.push_back({member, start, end});
+    }
+    members.clear();
   }
 
   void runJoined(uint32_t block) {
@@ -145,9 +239,11 @@ private:
     times = std::move(after);
   }
 
+  const fb::Plan &plan;
   const fb::Function &function;
   CommandClock clock;
   Times times;
+  std::vector<const fb::Command *> members; ///< of an exchange, those that have come
   /// Those from before a branch count for nothing inside, where all has come together.
   std::vector<double> semaphores;
   std::vector<Moment> moments;

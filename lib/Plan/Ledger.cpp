@@ -2,10 +2,12 @@
 // ends come from its buffers, a constant's home from the constant.
 #include "gantry/Plan/Ledger.h"
 
+#include "gantry/Plan/Exchanges.h"
 #include "gantry/Plan/Validate.h"
 #include "gantry/Plan/Views.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 namespace gantry::plan {
@@ -119,6 +121,63 @@ LedgerCopy copyOf(const fb::Plan &plan, const fb::Function &function, const Plac
   return copy;
 }
 
+/// Adds up what commands copy and exchange.
+class Adder {
+public:
+  Adder(const fb::Plan &plan, const fb::Function &function) : plan(plan), function(function) {}
+
+  /// Calls take(copy) for each value that comes to a device by the command, and counts what it
+  /// sends.
+  template <typename Take>
+  void add(const PlacedCommand &placed, std::vector<CopyTally> &devices, Take take) {
+    const fb::Command &command = *placed.command;
+    if (command.opcode() == fb::Opcode::copy)
+      for (uint32_t value = 0; value < numCopied(command); ++value) {
+        LedgerCopy copy = copyOf(plan, function, placed, value);
+        take(copy);
+        devices[copy.countedOn][copy.kind].add(copy);
+      }
+    if (!isExchange(command))
+      return;
+    if (exchange != command.exchange() || !bytes)
+      bytes.emplace(plan, exchangeOf(plan, command));
+    exchange = command.exchange();
+    LedgerCopy copy = receivedBy(placed);
+    if (bytes->gets(command.rank())) {
+      take(copy);
+      devices[copy.countedOn][copy.kind].add(copy);
+    }
+    copy.bytes = bytes->sent(command.rank());
+    if (bytes->gives(command.rank()))
+      devices[copy.countedOn].sent.add(copy);
+  }
+
+private:
+  const fb::Plan &plan;
+  const fb::Function &function;
+  uint32_t exchange = 0; ///< the last one, whose members stand side by side
+  std::optional<ExchangeBytes> bytes;
+
+  LedgerCopy receivedBy(const PlacedCommand &placed) const {
+    const fb::Command &command = *placed.command;
+    const fb::Exchange &about = exchangeOf(plan, command);
+    LedgerCopy copy;
+    copy.time = placed.inside ? CopyTime::inside : CopyTime::run;
+    copy.kind = fb::CopyKind::betweenTasks;
+    copy.from = membersOf(plan, about)[command.rank() == 0];
+    copy.to = copy.countedOn = command.device();
+    copy.bytes = bytes->received(command.rank());
+    copy.name = textOf(about.name());
+    copy.cause = stringAt(plan, about.cause());
+    copy.location = textOf(command.location());
+    copy.command = &command;
+    copy.rounds = placed.rounds;
+    if (about.kind() != fb::ExchangeKind::message)
+      copy.collective = &about;
+    return copy;
+  }
+};
+
 /// Whether some command reads what is computed at load.
 bool readsMade(const fb::Plan &plan, const std::vector<PlacedCommand> &commands) {
   if (!plan.load())
@@ -133,24 +192,22 @@ bool readsMade(const fb::Plan &plan, const std::vector<PlacedCommand> &commands)
 /// Copies of the function that runs at load; a list of them is filled where there is one.
 void addCopiesOnce(const fb::Plan &plan, const std::vector<PlacedCommand> &commands,
                    std::vector<CopyTally> &devices, std::vector<LedgerCopy> *copies) {
-  for (const PlacedCommand &placed : commands) {
-    if (placed.command->opcode() != fb::Opcode::copy)
-      continue;
-    for (uint32_t value = 0; value < numCopied(*placed.command); ++value) {
-      LedgerCopy copy = copyOf(plan, *plan.load(), placed, value);
+  Adder adder(plan, *plan.load());
+  for (const PlacedCommand &placed : commands)
+    adder.add(placed, devices, [&](LedgerCopy &copy) {
       copy.time = CopyTime::load;
-      devices[copy.countedOn][copy.kind].add(copy);
       if (copies && copy.kind != fb::CopyKind::sameDevice)
         copies->push_back(copy);
-    }
-  }
+    });
 }
 
 CopyTally sum(const std::vector<CopyTally> &devices) {
   CopyTally total;
-  for (const CopyTally &device : devices)
+  for (const CopyTally &device : devices) {
     for (size_t kind = 0; kind < numCopyKinds; ++kind)
       total.kinds[kind] += device.kinds[kind];
+    total.sent += device.sent;
+  }
   return total;
 }
 
@@ -213,17 +270,12 @@ Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
       ledger.copies.push_back(upload);
     }
   addCopiesOnce(plan, atLoad, ledger.atLoad, &ledger.copies);
-  for (const PlacedCommand &placed : commands) {
-    if (placed.command->opcode() != fb::Opcode::copy)
-      continue;
-    auto &tallies = placed.inside ? ledger.inside : ledger.perRun;
-    for (uint32_t value = 0; value < numCopied(*placed.command); ++value) {
-      const LedgerCopy copy = copyOf(plan, function, placed, value);
-      tallies[copy.countedOn][copy.kind].add(copy);
+  Adder adder(plan, function);
+  for (const PlacedCommand &placed : commands)
+    adder.add(placed, placed.inside ? ledger.inside : ledger.perRun, [&](const LedgerCopy &copy) {
       if (copy.kind != fb::CopyKind::sameDevice)
         ledger.copies.push_back(copy);
-    }
-  }
+    });
   return ledger;
 }
 

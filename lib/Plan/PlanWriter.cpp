@@ -2,6 +2,7 @@
 // parts go out in file order through one sink, to a file or to memory.
 #include "gantry/Plan/PlanWriter.h"
 
+#include "gantry/Plan/ProveOrder.h"
 #include "gantry/Plan/Validate.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/File.h"
@@ -36,11 +37,15 @@ uint64_t estimateMetadata(const fb::PlanT &plan) {
   for (const auto &signature : plan.signatures)
     bytes += 160 + signature->symbol.size() + 8 * signature->reads.size() +
              8 * signature->writes.size() + 8 * signature->same.size();
+  for (const auto &group : plan.groups)
+    bytes += 32 + 4 * group->devices.size();
+  for (const auto &exchange : plan.exchanges)
+    bytes += 96 + 8 * exchange->sizes.size() + 4 * exchange->rows.size() + exchange->name.size();
   for (const auto &function : plan.functions) {
     for (const auto &block : function->blocks)
       for (const auto &command : block->commands) {
-        bytes += 256 + command->buffers.size() * sizeof(fb::BufferRef) + command->name.size() +
-                 command->location.size();
+        bytes += 256 + command->name.size() + command->location.size() +
+                 (command->buffers.size() + command->conditions.size()) * sizeof(fb::BufferRef);
         strings(command->log_names);
       }
     for (const auto &value : function->values)
@@ -149,6 +154,8 @@ Expected<PlanWriter::Layout> PlanWriter::layOut(const fb::PlanT &plan) const {
   AlignedBuffer aligned = AlignedBuffer::copyOf(layout.metadata());
   Expected<const fb::Plan *> root = verifyMetadata(aligned.bytes());
   Status valid = root ? validatePlan(**root, infos, header.metadataSize) : root.status();
+  if (valid.ok())
+    valid = proveOrder(**root);
   if (!valid.ok())
     return Status::internal("the compiler made an invalid plan: " + valid.message());
 

@@ -43,7 +43,8 @@ Status validatePlan(const fb::Plan &plan, std::span<const SegmentInfo> segments,
   Walk walk(plan, segments, metadataSize);
   KernelSignatures signatures;
   GANTRY_RETURN_IF_ERROR(checkTables(walk, signatures));
-  return checkFunctions(walk, signatures);
+  GANTRY_RETURN_IF_ERROR(checkFunctions(walk, signatures));
+  return countOf(plan.exchanges()) == 0 ? Status() : checkExchanges(walk);
 }
 
 } // namespace gantry::plan

@@ -2,10 +2,12 @@
 // order between queues that cannot deadlock. The tables they refer to were found to be sound.
 #include "Walk.h"
 
+#include "gantry/Plan/Exchanges.h"
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/MatrixProduct.h"
 
 #include <algorithm>
+#include <cstring>
 #include <tuple>
 #include <vector>
 
@@ -91,7 +93,23 @@ private:
       uint64_t bytes = 0;
       GANTRY_RETURN_IF_ERROR(checkType(binding->type(), &bytes));
       sizes.push_back(bytes);
+      if (binding->end())
+        GANTRY_RETURN_IF_ERROR(checkEnd(*binding->end(), shapeOf(*binding->type())));
     }
+    return {};
+  }
+
+  /// A binding of that shape as a part of a whole end.
+  Status checkEnd(const fb::End &end, std::span<const int64_t> shape) const {
+    if (textOf(end.of()).empty())
+      return fail("it is a part of an end without a name");
+    if (end.axis() >= shape.size())
+      return fail("it is a part along axis " + number(end.axis()) + " of " + number(shape.size()));
+    const auto size = static_cast<uint64_t>(shape[end.axis()]);
+    if (end.size() != size)
+      return fail("it is a part of " + number(end.size()) + " elements, and has " + number(size));
+    if (end.begin() > INT64_MAX - size)
+      return fail("it is a part that begins at " + number(end.begin()));
     return {};
   }
 
@@ -171,6 +189,7 @@ private:
     GANTRY_RETURN_IF_ERROR(checkIndex(command.queue(), function->num_queues(), "queue"));
     GANTRY_RETURN_IF_ERROR(visit(command.buffers()));
     GANTRY_RETURN_IF_ERROR(visit(command.blocks()));
+    GANTRY_RETURN_IF_ERROR(visit(command.conditions()));
     GANTRY_RETURN_IF_ERROR(visit(command.log_names()));
     GANTRY_RETURN_IF_ERROR(visit(command.also()));
     GANTRY_RETURN_IF_ERROR(checkShape(command));
@@ -193,7 +212,7 @@ private:
     case fb::Opcode::send:
     case fb::Opcode::receive:
     case fb::Opcode::part:
-      return fail("exchanges between tasks are not known to this version");
+      return checkMember(command);
     }
     return {};
   }
@@ -225,7 +244,7 @@ private:
       return fail("a library decides it, and it is not a branch");
     if (blocks != (nests ? 2 : 0))
       return fail(number(blocks) + " blocks, expected " + (nests ? "2" : "0"));
-    if (nests != (command.condition() != nullptr))
+    if (nests != (command.condition() != nullptr) || (!nests && countOf(command.conditions()) != 0))
       return fail(nests ? "it has no condition" : "it has a condition");
     return {};
   }
@@ -387,8 +406,31 @@ private:
     return {};
   }
 
+  /// That it exists and may do with its buffers what it does; ValidateExchanges.cpp has the rest.
+  Status checkMember(const fb::Command &command) const {
+    GANTRY_RETURN_IF_ERROR(checkIndex(command.exchange(), countOf(plan.exchanges()), "exchange"));
+    const fb::Exchange &exchange = exchangeOf(plan, command);
+    GANTRY_RETURN_IF_ERROR(checkIndex(command.rank(), membersOf(plan, exchange).size(), "member"));
+    for (uint32_t i = 0; i < countOf(command.buffers()); ++i)
+      GANTRY_RETURN_IF_ERROR(checkBuffer(*command.buffers()->Get(i),
+                                         writes(command, i) ? Access::write : Access::read));
+    return {};
+  }
+
+  /// One, or one for each task.
   Status checkCondition(const fb::Command &command) const {
-    const fb::BufferRef &condition = *command.condition();
+    GANTRY_RETURN_IF_ERROR(checkCondition(*command.condition()));
+    for (const fb::BufferRef *condition : each(command.conditions()))
+      GANTRY_RETURN_IF_ERROR(checkCondition(*condition));
+    if (countOf(command.conditions()) != 0 &&
+        std::memcmp(command.conditions()->Get(0), command.condition(), sizeof(fb::BufferRef)) != 0)
+      return fail("its condition is not the first of its conditions");
+    if (countOf(command.conditions()) > 1 && countOf(plan.exchanges()) == 0)
+      return fail("it has conditions of several tasks, and nothing is exchanged between them");
+    return {};
+  }
+
+  Status checkCondition(const fb::BufferRef &condition) const {
     GANTRY_RETURN_IF_ERROR(checkBuffer(condition, Access::read));
     if (condition.size() != 1)
       return fail("the condition has " + number(condition.size()) + " bytes, expected 1");

@@ -28,6 +28,7 @@ public:
     GANTRY_RETURN_IF_ERROR(checkLinks());
     GANTRY_RETURN_IF_ERROR(checkTasks());
     GANTRY_RETURN_IF_ERROR(checkNetwork());
+    GANTRY_RETURN_IF_ERROR(checkExchangeTables(*this));
     GANTRY_RETURN_IF_ERROR(checkArenas());
     GANTRY_RETURN_IF_ERROR(checkConstants());
     GANTRY_RETURN_IF_ERROR(checkVariables());

@@ -171,6 +171,11 @@ Status checkLibraryBlock(const Walk &walk, const fb::Block &block, std::string_v
 Status checkOutputsOverInputs(const Walk &walk, const fb::Function &function,
                               const std::string &name);
 
+/// Groups and exchanges; then the functions that have them, whose commands are sound by themselves:
+/// ValidateExchanges.cpp.
+Status checkExchangeTables(const Walk &walk);
+Status checkExchanges(const Walk &walk);
+
 /// Functions, over tables that are sound: ValidateFunctions.cpp.
 Status checkFunctions(const Walk &walk, const KernelSignatures &signatures);
 

@@ -26,7 +26,8 @@ SHARED = {
     "Queues": {"Support"},
     "Judge": {"Support"},
     "PTX": {"Support"},
-    "Plan": {"Support", "Device", "Packing"},
+    # Judge: a plan of several tasks is proven when it is written and when it is loaded.
+    "Plan": {"Support", "Device", "Packing", "Judge"},
     # What plans say of themselves, for people and programs.
     "Show": {"Support", "Device", "Placement", "Plan"},
 }

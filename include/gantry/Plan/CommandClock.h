@@ -1,11 +1,12 @@
 // How long a command takes by the rates in its plan, and what it keeps busy meanwhile.
 //
-// The times are the cost model's. Launches of one device take turns, as do copies over one link in
-// one direction; everything else overlaps. The simulator's virtual clock goes by it, and so does
-// what the tool predicts of a plan without running it.
+// The times are the cost model's and the network model's. Launches of one device take turns, as do
+// copies over one link in one direction; everything else overlaps. The simulator's virtual clock
+// goes by it, and so does what the tool predicts of a plan without running it.
 #pragma once
 
 #include "gantry/Device/CostModel.h"
+#include "gantry/Device/NetworkModel.h"
 #include "gantry/Plan/Views.h"
 
 #include <cstdint>
@@ -19,17 +20,27 @@ class CommandClock {
 public:
   CommandClock(const fb::Plan &plan, const fb::Function &function);
 
-  /// Seconds that a launch, copy or fill takes; 0 for other commands.
+  /// Seconds that a launch, copy or fill takes, or the exchange that a command is a part of, with
+  /// all members there; 0 for other commands.
   double duration(const fb::Command &command) const;
 
   /// A device (with itself) or a link that one command at a time can use.
   using Resource = std::pair<uint32_t, uint32_t>;
   Resource resource(const fb::Command &command) const;
+  /// Of an exchange: what leaves and what enters each of its members' hosts, or is inside of one.
+  std::vector<Resource> waysOf(const fb::Command &command) const;
 
 private:
+  double exchangeSeconds(const fb::Exchange &exchange) const;
+  std::vector<uint32_t> tasksOf(const fb::Exchange &exchange) const;
+
   const fb::Plan &plan;
   const fb::Function &function;
   CostModel costs;
+  // Of a plan with exchanges:
+  std::vector<uint32_t> tasks; ///< by device
+  std::vector<uint32_t> hosts; ///< by task
+  NetworkModel network;
 };
 
 /// A launch, copy or fill on the clock.

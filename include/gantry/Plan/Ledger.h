@@ -38,6 +38,9 @@ struct LedgerCopy {
   bool joined = false;
   /// How often a run makes it, as far as the loops around it say.
   double rounds = 1;
+  /// What a member gets of a collective: `from` is the first other member, and the bytes are those of
+  /// all of them.
+  const fb::Exchange *collective = nullptr;
 };
 
 /// How many values are copied, their bytes, and in how many transfers.
@@ -58,9 +61,11 @@ struct CopyCount {
 
 inline constexpr size_t numCopyKinds = 5;
 
-/// Counts by fb::CopyKind.
+/// Counts by fb::CopyKind. What goes between tasks is counted on both ends: where it is received as
+/// its kind, and where it is sent.
 struct CopyTally {
   std::array<CopyCount, numCopyKinds> kinds{};
+  CopyCount sent;
 
   CopyCount &operator[](fb::CopyKind kind) { return kinds[static_cast<size_t>(kind)]; }
   const CopyCount &operator[](fb::CopyKind kind) const { return kinds[static_cast<size_t>(kind)]; }

@@ -1,7 +1,7 @@
 // What a plan must fulfil beyond being a well-formed FlatBuffer, so that the runtime may use every
 // number in it unchecked. The rules stand in files of lib/Plan by what they are about
-// (ValidateTables.cpp, ValidateKernels.cpp, ValidateFunctions.cpp, ValidateLaunches.cpp), a
-// function each.
+// (ValidateTables.cpp, ValidateKernels.cpp, ValidateFunctions.cpp, ValidateLaunches.cpp,
+// ValidateExchanges.cpp), a function each.
 #pragma once
 
 #include "gantry/Plan/FileFormat.h"

@@ -1,6 +1,7 @@
 // Does with an accepted plan what a runtime does, with every check left out.
 #include "SamplePlan.h"
 
+#include "gantry/Plan/Exchanges.h"
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Outline.h"
 #include "gantry/Plan/Views.h"
@@ -51,6 +52,14 @@ uint64_t useBlock(const fb::Plan &plan, const fb::Function &function, uint32_t i
       sum += useKernel(plan, *plan.kernels()->Get(command->kernel()));
     if (command->condition())
       sum += useBuffer(plan, function, *command->condition());
+    for (const fb::BufferRef *ref : each(command->conditions()))
+      sum += useBuffer(plan, function, *ref);
+    if (isExchange(*command)) {
+      const fb::Exchange &exchange = exchangeOf(plan, *command);
+      const ExchangeBytes bytes(plan, exchange);
+      sum += plan.devices()->Get(membersOf(plan, exchange)[command->rank()])->name()->size() +
+             bytes.sent(command->rank()) + bytes.received(command->rank());
+    }
     for (uint32_t block : each(command->blocks()))
       sum += useBlock(plan, function, block);
   }

@@ -1,0 +1,93 @@
+#include "gantry/Plan/Tasks.h"
+
+#include "gantry/Plan/PlanTopology.h"
+
+#include <algorithm>
+#include <map>
+
+namespace gantry::plan {
+
+Tasks::Tasks(const fb::Plan &plan) {
+  std::map<TaskName, uint32_t> found;
+  std::vector<std::map<TaskName, uint32_t>::iterator> places;
+  for (const fb::Device *device : each(plan.devices())) {
+    Expected<DeviceName> name = nameOf(*device);
+    places.push_back(found.try_emplace(taskOf(name ? *name : DeviceName())).first);
+  }
+  for (auto &[name, index] : found) {
+    index = count();
+    all.push_back(name);
+  }
+  for (const auto &place : places)
+    byDevice.push_back(place->second);
+}
+
+bool TaskView::has(const fb::Function &function, const fb::Command &command) const {
+  auto isHere = [&](const fb::BufferRef *buffer) {
+    return hasDevice(deviceOf(plan, function, *buffer));
+  };
+  if (!command.condition())
+    return hasDevice(command.device());
+  const auto conditions = each(command.conditions());
+  return isHere(command.condition()) || std::any_of(conditions.begin(), conditions.end(), isHere);
+}
+
+std::vector<uint32_t> TaskView::devices() const {
+  std::vector<uint32_t> list;
+  for (uint32_t i = 0; i < countOf(plan.devices()); ++i)
+    if (hasDevice(i))
+      list.push_back(i);
+  return list;
+}
+
+std::vector<uint32_t> TaskView::arenas() const {
+  std::vector<uint32_t> list;
+  for (uint32_t i = 0; i < countOf(plan.arenas()); ++i)
+    if (hasDevice(plan.arenas()->Get(i)->device()))
+      list.push_back(i);
+  return list;
+}
+
+std::vector<uint32_t> TaskView::constants() const {
+  std::vector<uint32_t> list;
+  for (uint32_t i = 0; i < countOf(plan.constants()); ++i)
+    if (hasDevice(plan.arenas()->Get(plan.constants()->Get(i)->arena())->device()))
+      list.push_back(i);
+  return list;
+}
+
+std::vector<uint32_t> TaskView::kernels() const {
+  std::vector<bool> used(countOf(plan.kernels()));
+  for (const fb::Function *function : allFunctions(plan))
+    for (const fb::Block *block : each(function->blocks()))
+      for (const fb::Command *command : each(block->commands()))
+        if (command->opcode() == fb::Opcode::launch && hasDevice(command->device()))
+          used[command->kernel()] = true;
+  std::vector<uint32_t> list;
+  for (uint32_t i = 0; i < used.size(); ++i)
+    if (used[i])
+      list.push_back(i);
+  return list;
+}
+
+MemoryNeed TaskView::peak(uint32_t device) const {
+  MemoryNeed need;
+  for (const fb::Arena *arena : each(plan.arenas())) {
+    if (arena->device() != device)
+      continue;
+    switch (arena->kind()) {
+    case fb::ArenaKind::constants:
+      need.constants += arena->size();
+      break;
+    case fb::ArenaKind::variables:
+      need.variables += arena->size();
+      break;
+    case fb::ArenaKind::transient:
+      need.transient += std::max(arena->size(), arena->load_size());
+      break;
+    }
+  }
+  return need;
+}
+
+} // namespace gantry::plan

@@ -1,0 +1,283 @@
+// The rules of a job's plan: bytes cross tasks in exchanges alone, and each exchange stands where
+// all of its members can come to it.
+//
+// The members of an exchange stand side by side in one block, in the order of its group, and every
+// task does its commands in the plan's order. So the plan's order is one in which all can be done,
+// even if no byte is ever buffered. That a branch or loop has a condition on each task with
+// commands inside, and on no other, keeps members of one exchange together; no signal and no buffer
+// of another task leaves a task anything else to wait for.
+#include "Walk.h"
+
+#include "gantry/Plan/Exchanges.h"
+#include "gantry/Plan/Tasks.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace gantry::plan {
+
+namespace {
+
+/// The tables of groups and exchanges.
+class ExchangeTableChecker : Walk {
+public:
+  explicit ExchangeTableChecker(const Walk &walk) : Walk(walk) {}
+
+  Status run() {
+    place = "groups";
+    GANTRY_RETURN_IF_ERROR(visit(plan.groups()));
+    place = "exchanges";
+    GANTRY_RETURN_IF_ERROR(visit(plan.exchanges()));
+    if (countOf(plan.groups()) == 0)
+      return countOf(plan.exchanges()) == 0 ? Status() : fail("there are no groups of members");
+    const Tasks tasks(plan);
+    std::vector<uint32_t> last(tasks.count(), nothingSaid); // group that has a member there
+    for (uint32_t i = 0; i < countOf(plan.groups()); ++i) {
+      place = "groups[" + number(i) + "]";
+      GANTRY_RETURN_IF_ERROR(checkGroup(*plan.groups()->Get(i), i, tasks, last));
+    }
+    for (uint32_t i = 0; i < countOf(plan.exchanges()); ++i) {
+      place = "exchanges[" + number(i) + "]";
+      GANTRY_RETURN_IF_ERROR(checkExchange(*plan.exchanges()->Get(i)));
+    }
+    return {};
+  }
+
+private:
+  Status checkGroup(const fb::Group &group, uint32_t index, const Tasks &tasks,
+                    std::vector<uint32_t> &last) {
+    GANTRY_RETURN_IF_ERROR(visit(group.devices()));
+    if (countOf(group.devices()) < 2)
+      return fail(number(countOf(group.devices())) + " members, expected two or more");
+    for (uint32_t device : *group.devices()) {
+      GANTRY_RETURN_IF_ERROR(checkDeviceIndex(device));
+      if (std::exchange(last[tasks.of(device)], index) == index)
+        return fail("two members in task '" + tasks.names()[tasks.of(device)].str() +
+                    "', expected each in a task of its own");
+    }
+    return {};
+  }
+
+  Status checkExchange(const fb::Exchange &exchange) {
+    if (!inEnum(exchange.kind()))
+      return fail("unknown kind " + number(static_cast<uint8_t>(exchange.kind())));
+    GANTRY_RETURN_IF_ERROR(checkIndex(exchange.group(), countOf(plan.groups()), "group"));
+    GANTRY_RETURN_IF_ERROR(visit(exchange.sizes()));
+    GANTRY_RETURN_IF_ERROR(visit(exchange.rows()));
+    const uint64_t members = membersOf(plan, exchange).size();
+    const bool isMessage = exchange.kind() == fb::ExchangeKind::message;
+    if (isMessage && members != 2)
+      return fail("a message between " + number(members) + " members, expected two");
+    const bool isOneSize = isMessage || exchange.kind() == fb::ExchangeKind::broadcast;
+    const uint64_t wanted = isOneSize ? 1 : members;
+    if (countOf(exchange.sizes()) != wanted)
+      return fail(number(countOf(exchange.sizes())) + " sizes, expected " + number(wanted));
+    const uint64_t rows = countOf(exchange.rows());
+    if (rows != 0 && (exchange.kind() != fb::ExchangeKind::allToAll || rows != members))
+      return fail("rows of " + number(rows) + " members, expected none" +
+                  (exchange.kind() == fb::ExchangeKind::allToAll ? " or " + number(members) : ""));
+    GANTRY_RETURN_IF_ERROR(
+        checkIndex(exchange.cause(), std::max<uint64_t>(1, countOf(plan.strings())), "cause"));
+    return checkSum(exchange);
+  }
+
+  /// All bytes that any member has are fewer than 2^63.
+  Status checkSum(const fb::Exchange &exchange) const {
+    uint64_t total = 0, rows = 0, all = 0;
+    bool isTooMuch = false;
+    for (uint64_t size : each(exchange.sizes()))
+      isTooMuch |= __builtin_add_overflow(total, size, &total);
+    for (uint32_t each : each(exchange.rows()))
+      rows += each;
+    rows = std::max<uint64_t>({rows, membersOf(plan, exchange).size(), 1});
+    isTooMuch |= __builtin_mul_overflow(total, rows, &all);
+    return isTooMuch || all > INT64_MAX ? fail("over 2^63 bytes") : Status();
+  }
+};
+
+/// The functions of a plan that has exchanges, each command of which is sound by itself.
+class JobChecker : Walk {
+public:
+  explicit JobChecker(const Walk &walk)
+      : Walk(walk), tasks(plan), isUsed(countOf(plan.exchanges())) {
+    for (const fb::Exchange *exchange : each(plan.exchanges()))
+      bytes.emplace_back(plan, *exchange);
+  }
+
+  Status run() {
+    for (const fb::Function *each : allFunctions(plan)) {
+      function = each;
+      semaphores.assign(function->num_semaphores(), nothingSaid);
+      std::vector<uint32_t> inside;
+      GANTRY_RETURN_IF_ERROR(checkBlock(0, inside));
+    }
+    place = "exchanges[" +
+            number(static_cast<uint64_t>(std::ranges::find(isUsed, false) - isUsed.begin())) + "]";
+    return std::ranges::find(isUsed, false) != isUsed.end() ? fail("no command has a part in it")
+                                                            : Status();
+  }
+
+private:
+  const Tasks tasks;
+  std::vector<ExchangeBytes> bytes; ///< by exchange
+  std::vector<bool> isUsed;         ///< by exchange
+  // Of the function that is being checked.
+  const fb::Function *function = nullptr;
+  std::vector<uint32_t> semaphores; ///< task of the signal
+
+  std::string taskName(uint32_t task) const { return "'" + tasks.names()[task].str() + "'"; }
+  uint32_t taskOf(const fb::BufferRef &buffer) const {
+    return tasks.of(plan::deviceOf(plan, *function, buffer));
+  }
+
+  void setPlace(uint32_t block, uint32_t index, const fb::Command &command) {
+    place = "function '" + std::string(textOf(function->name())) + "', block " + number(block) +
+            ", command " + number(index) + " (" + fb::EnumNameOpcode(command.opcode()) +
+            (command.name() ? " '" + command.name()->str() + "'" : "") + ")";
+  }
+
+  /// Recursive; blocks are a tree that is not deep. `inside` gets the tasks of its commands, some
+  /// of them several times.
+  Status checkBlock(uint32_t block, std::vector<uint32_t> &inside) {
+    const auto *commands = function->blocks()->Get(block)->commands();
+    for (uint32_t i = 0; i < countOf(commands); ++i) {
+      const fb::Command &command = *commands->Get(i);
+      setPlace(block, i, command);
+      if (command.condition()) {
+        GANTRY_RETURN_IF_ERROR(checkNested(command, block, i, inside));
+        continue;
+      }
+      inside.push_back(tasks.of(command.device()));
+      GANTRY_RETURN_IF_ERROR(checkOwn(command));
+      if (!isExchange(command))
+        continue;
+      if (i == 0 || !isNext(*commands->Get(i - 1), command))
+        GANTRY_RETURN_IF_ERROR(checkFirst(command));
+      if (command.rank() + 1 < members(command).size() &&
+          (i + 1 == countOf(commands) || !isNext(command, *commands->Get(i + 1))))
+        return fail("member " + number(command.rank() + 1) + " of exchange " +
+                    number(command.exchange()) + " does not stand behind it");
+      GANTRY_RETURN_IF_ERROR(checkMember(command));
+    }
+    return {};
+  }
+
+  const flatbuffers::Vector<uint32_t> &members(const fb::Command &command) const {
+    return membersOf(plan, exchangeOf(plan, command));
+  }
+
+  static bool isNext(const fb::Command &before, const fb::Command &command) {
+    return isExchange(before) && isExchange(command) && before.exchange() == command.exchange() &&
+           before.rank() + 1 == command.rank();
+  }
+
+  Status checkFirst(const fb::Command &command) {
+    if (command.rank() != 0)
+      return fail("member " + number(command.rank() - 1) + " of exchange " +
+                  number(command.exchange()) + " does not stand before it");
+    if (isUsed[command.exchange()])
+      return fail("exchange " + number(command.exchange()) + " is there twice");
+    isUsed[command.exchange()] = true;
+    return {};
+  }
+
+  /// What a command uses is its own task's.
+  Status checkOwn(const fb::Command &command) {
+    const uint32_t task = tasks.of(command.device());
+    for (const fb::BufferRef *buffer : each(command.buffers()))
+      if (taskOf(*buffer) != task)
+        return fail("a buffer is in task " + taskName(taskOf(*buffer)) + ", the command in " +
+                    taskName(task));
+    if (command.opcode() == fb::Opcode::signal)
+      semaphores[command.signal()] = task;
+    if (command.opcode() == fb::Opcode::wait && semaphores[command.signal()] != task)
+      return fail("semaphore " + number(command.signal()) + " is signalled in task " +
+                  taskName(semaphores[command.signal()]) + ", the command is in " + taskName(task));
+    return {};
+  }
+
+  /// A member's device, opcode and bytes.
+  Status checkMember(const fb::Command &command) const {
+    const fb::Exchange &exchange = exchangeOf(plan, command);
+    const uint32_t rank = command.rank(), device = members(command)[rank];
+    if (command.device() != device)
+      return fail("it is on device " + number(command.device()) + ", member " + number(rank) +
+                  " of its group is device " + number(device));
+    fb::Opcode wanted = fb::Opcode::part;
+    if (exchange.kind() == fb::ExchangeKind::message)
+      wanted = rank == 0 ? fb::Opcode::send : fb::Opcode::receive;
+    if (command.opcode() != wanted)
+      return fail("member " + number(rank) + " of exchange " + number(command.exchange()) +
+                  ", expected a " + fb::EnumNameOpcode(wanted));
+    if (command.copy_kind() != fb::CopyKind::betweenTasks)
+      return fail("the copy kind is not that between tasks");
+    return checkBytes(command, exchange);
+  }
+
+  Status checkBytes(const fb::Command &command, const fb::Exchange &exchange) const {
+    const ExchangeBytes &planned = bytes[command.exchange()];
+    const uint32_t rank = command.rank();
+    const bool isBoth = exchange.kind() == fb::ExchangeKind::allGather ||
+                        exchange.kind() == fb::ExchangeKind::allToAll;
+    if (countOf(command.buffers()) != (isBoth ? 2 : 1))
+      return fail(number(countOf(command.buffers())) + " buffers, expected " +
+                  (isBoth ? "2" : "1"));
+    for (uint32_t i = 0; i < countOf(command.buffers()); ++i) {
+      const fb::BufferRef &buffer = *command.buffers()->Get(i);
+      const uint64_t wanted = writes(command, i) ? planned.destination(rank) : planned.source(rank);
+      if (buffer.size() != wanted)
+        return fail("buffer " + number(i) + " has " + number(buffer.size()) +
+                    " bytes, the exchange has " + number(wanted) + " for it");
+      if (plan::deviceOf(plan, *function, buffer) != command.device())
+        return fail("a buffer is on device " + number(plan::deviceOf(plan, *function, buffer)) +
+                    ", the command on device " + number(command.device()));
+    }
+    return isBoth ? checkApart(*command.buffers()->Get(0), *command.buffers()->Get(1)) : Status();
+  }
+
+  Status checkApart(const fb::BufferRef &source, const fb::BufferRef &target) const {
+    if (source.space() == target.space() && source.index() == target.index() &&
+        rangesOverlap(source.offset(), source.size(), target.offset(), target.size()))
+      return fail("source and destination overlap");
+    return {};
+  }
+
+  /// A condition for each task that has commands inside, and for no other.
+  Status checkNested(const fb::Command &command, uint32_t block, uint32_t index,
+                     std::vector<uint32_t> &around) {
+    std::vector<uint32_t> inside, there;
+    for (uint32_t nested : each(command.blocks()))
+      GANTRY_RETURN_IF_ERROR(checkBlock(nested, inside));
+    setPlace(block, index, command);
+    std::ranges::sort(inside);
+    inside.erase(std::ranges::unique(inside).begin(), inside.end());
+    for (const fb::BufferRef *condition : each(command.conditions()))
+      there.push_back(taskOf(*condition));
+    if (there.empty())
+      there.push_back(taskOf(*command.condition()));
+    around.insert(around.end(), there.begin(), there.end());
+    if (inside.empty() && there.size() == 1)
+      return {};
+    if (there != inside) {
+      std::ranges::sort(there);
+      for (uint32_t task : inside)
+        if (!std::ranges::binary_search(there, task))
+          return fail("it has commands of task " + taskName(task) +
+                      " inside, and no condition there");
+      return fail("its conditions are not those of the tasks that have commands inside, in their "
+                  "order");
+    }
+    if (inside.size() > 1 && !textOf(command.library()).empty())
+      return fail("a library decides it, and it has commands of " + number(inside.size()) +
+                  " tasks inside");
+    return {};
+  }
+};
+
+} // namespace
+
+Status checkExchangeTables(const Walk &walk) { return ExchangeTableChecker(walk).run(); }
+
+Status checkExchanges(const Walk &walk) { return JobChecker(walk).run(); }
+
+} // namespace gantry::plan
