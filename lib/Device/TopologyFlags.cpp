@@ -165,10 +165,12 @@ Expected<Topology> Topology::withSplits(std::span<const GPUSplit> splits) const 
   return result;
 }
 
+/// GPUs, and of several tasks the CPUs, too: their memory is closed to one another.
 Topology Topology::simulated() const {
   Topology result = *this;
+  const bool isJob = tasksOf(*this).size() > 1;
   for (PhysicalDevice &device : result.physical)
-    if (isGPU(device))
+    if (isJob || isGPU(device))
       device.driver = Driver::sim;
   return result;
 }
@@ -256,7 +258,8 @@ Expected<Topology> TopologyRequest::applyTo(const Topology &machine) const {
   }
   if (!simulate)
     return topology;
-  if (std::none_of(topology.physical.begin(), topology.physical.end(), isGPU))
+  if (std::none_of(topology.physical.begin(), topology.physical.end(), isGPU) &&
+      tasksOf(topology).size() < 2)
     return Status::invalidArgument(
         "--simulate: there is no GPU to simulate; list some, like --devices=CPU:0,GPU:0");
   return topology.simulated();

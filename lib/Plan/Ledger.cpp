@@ -147,10 +147,15 @@ public:
       take(copy);
       devices[copy.countedOn][copy.kind].add(copy);
     }
+    if (!bytes->gives(command.rank()))
+      return;
     copy.bytes = bytes->sent(command.rank());
-    if (bytes->gives(command.rank()))
-      devices[copy.countedOn].sent.add(copy);
+    std::swap(copy.from, copy.to);
+    devices[copy.countedOn].sent.add(copy);
+    sent.push_back(copy);
   }
+
+  std::vector<LedgerCopy> sent;
 
 private:
   const fb::Plan &plan;
@@ -276,6 +281,7 @@ Ledger Ledger::of(const fb::Plan &plan, const fb::Function &function) {
       if (copy.kind != fb::CopyKind::sameDevice)
         ledger.copies.push_back(copy);
     });
+  ledger.sent = std::move(adder.sent);
   return ledger;
 }
 

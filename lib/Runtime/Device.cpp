@@ -80,6 +80,8 @@ plan::CopyTally Device::Tally::read() const {
     tally.kinds[kind] = {counts[kind].copies.load(std::memory_order_relaxed),
                          counts[kind].bytes.load(std::memory_order_relaxed),
                          counts[kind].transfers.load(std::memory_order_relaxed)};
+  const uint64_t messages = sent.copies.load(std::memory_order_relaxed);
+  tally.sent = {messages, sent.bytes.load(std::memory_order_relaxed), messages};
   return tally;
 }
 

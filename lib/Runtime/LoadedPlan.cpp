@@ -6,6 +6,7 @@
 #include "gantry/Device/DeviceName.h"
 #include "gantry/Plan/Ledger.h"
 #include "gantry/Plan/Outline.h"
+#include "gantry/Plan/ProveOrder.h"
 #include "gantry/Plan/Validate.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Driver.h"
@@ -105,6 +106,7 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
     if (plan::isOutline(loaded->metadata()))
       return Status::invalidArgument("an outline, which has neither weights nor code, cannot be "
                                      "run; compile the graph to a plan");
+    GANTRY_RETURN_IF_ERROR(plan::proveOrder(loaded->metadata()));
     GANTRY_RETURN_IF_ERROR(loaded->findDevices());
     GANTRY_RETURN_IF_ERROR(loaded->chooseKernels());
     GANTRY_RETURN_IF_ERROR(loaded->verify(plan::BytesOf::allButConstants));

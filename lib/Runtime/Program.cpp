@@ -1,5 +1,7 @@
 #include "gantry/Runtime/Program.h"
 
+#include "gantry/Plan/Exchanges.h"
+#include "gantry/Plan/Tasks.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/Driver.h"
 #include "gantry/Runtime/State.h"
@@ -7,6 +9,7 @@
 #include "gantry/Support/Bytes.h"
 
 #include <cstring>
+#include <optional>
 
 namespace gantry::runtime {
 
@@ -27,6 +30,8 @@ public:
     program.inputs.resize(function.inputs.size());
     program.outputs.resize(function.outputs.size());
     program.isInline = isInline();
+    if (countOf(plan.metadata().exchanges()) != 0)
+      program.taskCount = tasks.emplace(plan.metadata()).count();
     GANTRY_RETURN_IF_ERROR(flatten(0));
     for (size_t i = 0; i < program.allSteps.size(); ++i)
       program.allSteps[i].buffers = program.slots.data() + firstSlot[i];
@@ -39,7 +44,8 @@ private:
   const Program::ArenaStarts &transient;
   const State *state;
   Program &program;
-  std::vector<size_t> firstSlot; ///< by step
+  std::vector<size_t> firstSlot;    ///< by step
+  std::optional<plan::Tasks> tasks; ///< of a plan that has exchanges
 
   /// Whether all work is over when the call for it returns: the devices run inline, and on none of
   /// them a queue of the plan's leaves its work to somebody else.
@@ -83,7 +89,7 @@ private:
     case fb::Opcode::send:
     case fb::Opcode::receive:
     case fb::Opcode::part:
-      break;
+      return addMember(command);
     }
     return Status::unsupported("unknown opcode");
   }
@@ -97,6 +103,8 @@ private:
     step.kind = kind;
     step.command = static_cast<uint32_t>(program.commands.size() - 1);
     step.queue = queueOf(device ? device : plan.device(command.device()), command);
+    if (tasks)
+      step.task = static_cast<uint16_t>(tasks->of(command.device()));
     program.allSteps.push_back(step);
     return program.allSteps.back();
   }
@@ -175,6 +183,24 @@ private:
     return addSlot(destination);
   }
 
+  /// A simulated machine lets each member wait for the others; else all is over around an exchange.
+  Status addMember(const fb::Command &command) {
+    const auto members =
+        plan::membersOf(plan.metadata(), plan::exchangeOf(plan.metadata(), command)).size();
+    const bool waits = !plan.hasVirtualClock();
+    if (waits && command.rank() == 0)
+      addJoin(command);
+    Step &step = append(Step::Kind::exchange, command);
+    step.target = command.rank();
+    step.items = members;
+    step.numBuffers = countOf(command.buffers());
+    for (const fb::BufferRef *buffer : each(command.buffers()))
+      GANTRY_RETURN_IF_ERROR(addSlot(*buffer));
+    if (waits && command.rank() + 1 == members)
+      addJoin(command);
+    return {};
+  }
+
   /// With all of its buffers: what it holds back is a use, too.
   Status addCheck(const fb::Command &command) {
     append(Step::Kind::check, command).numBuffers = countOf(command.buffers());
@@ -195,36 +221,74 @@ private:
   Status addBranch(const fb::Command &command) {
     if (!textOf(command.library()).empty())
       return addDecided(command);
-    uint32_t test = here();
-    GANTRY_RETURN_IF_ERROR(addTest(command));
+    const uint32_t tests = here();
+    GANTRY_RETURN_IF_ERROR(addTests(command));
+    const uint32_t first = here();
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(0)));
-    uint32_t skip = here();
-    append(Step::Kind::jump, command);
-    program.allSteps[test].target = here();
+    const uint32_t skips = here();
+    addForTasks(command, Step::Kind::jump);
+    setTargets(tests, first, here());
+    const uint32_t second = here();
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(1)));
-    program.allSteps[skip].target = here();
-    addJoin(command);
+    setTargets(skips, second, here());
+    if (!program.isInline)
+      addForTasks(command, Step::Kind::join);
     return {};
   }
 
   /// begin: join; condition block...; jumpIfFalse condition -> end; body...; jump -> begin; end
   Status addLoop(const fb::Command &command) {
-    uint32_t begin = here();
-    addJoin(command);
+    const uint32_t begin = here();
+    if (!program.isInline)
+      addForTasks(command, Step::Kind::join);
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(0)));
-    uint32_t test = here();
-    GANTRY_RETURN_IF_ERROR(addTest(command));
+    const uint32_t tests = here();
+    GANTRY_RETURN_IF_ERROR(addTests(command));
+    const uint32_t body = here();
     GANTRY_RETURN_IF_ERROR(flatten(command.blocks()->Get(1)));
-    append(Step::Kind::jump, command).target = begin;
-    program.allSteps[test].target = here();
+    const uint32_t jumps = here();
+    addForTasks(command, Step::Kind::jump);
+    setTargets(jumps, here(), begin);
+    setTargets(tests, body, here());
     return {};
   }
 
-  Status addTest(const fb::Command &command) {
-    Device *device = deviceOf(*command.condition());
-    Step &step = append(Step::Kind::jumpIfFalse, command, device);
-    step.numBuffers = 1;
-    return addSlot(*command.condition());
+  void setTargets(uint32_t begin, uint32_t end, uint32_t target) {
+    for (uint32_t step = begin; step < end; ++step)
+      program.allSteps[step].target = target;
+  }
+
+  /// Each task that has commands inside goes its own way: calls with each one's condition.
+  template <typename Add>
+  Status forTasks(const fb::Command &command, Add add) {
+    if (countOf(command.conditions()) == 0)
+      return add(*command.condition());
+    for (const fb::BufferRef *condition : each(command.conditions()))
+      GANTRY_RETURN_IF_ERROR(add(*condition));
+    return {};
+  }
+
+  /// A step on the device of a condition.
+  Step &appendAt(Step::Kind kind, const fb::Command &command, const fb::BufferRef &condition) {
+    Step &step = append(kind, command, deviceOf(condition));
+    if (tasks)
+      step.task = static_cast<uint16_t>(
+          tasks->of(plan::deviceOf(plan.metadata(), *function.source, condition)));
+    return step;
+  }
+
+  void addForTasks(const fb::Command &command, Step::Kind kind) {
+    (void)forTasks(command, [&](const fb::BufferRef &condition) {
+      appendAt(kind, command, condition);
+      return Status();
+    });
+  }
+
+  Status addTests(const fb::Command &command) {
+    return forTasks(command, [&](const fb::BufferRef &condition) {
+      appendAt(Step::Kind::jumpIfFalse, command, condition).numBuffers = 1;
+      return addSlot(condition);
+    });
   }
 
   Device *deviceOf(const fb::BufferRef &buffer) const {
@@ -291,6 +355,17 @@ Expected<std::unique_ptr<Program>> Program::build(const LoadedPlan &plan,
   program->source = function.source;
   GANTRY_RETURN_IF_ERROR(Flattener(plan, function, transient, state, *program).run());
   return program;
+}
+
+const fb::BufferRef &Program::conditionOf(const Step &step) const {
+  const fb::Command &command = commandOf(step);
+  if (countOf(command.conditions()) == 0)
+    return *command.condition();
+  const Step *first = &step; // those of a command stand side by side
+  while (first != allSteps.data() && first[-1].kind == Step::Kind::jumpIfFalse &&
+         first[-1].command == step.command)
+    --first;
+  return *command.conditions()->Get(static_cast<uint32_t>(&step - first));
 }
 
 void Program::patch(BoundSlots &bound, uint8_t *address) {
@@ -397,8 +472,57 @@ Status Program::judgeCheck(const Step &step, int64_t position, int64_t value) co
 Status Program::perform(const Step &step) const {
   if (step.kind == Step::Kind::check)
     return performCheck(step);
+  if (step.kind == Step::Kind::exchange)
+    return step.target + 1 == step.items ? performExchange(step) : Status();
   countCopies(step);
   return enqueue(step);
+}
+
+/// Between two members, or of one with itself, on the queue of who gets it.
+Status Program::transfer(const Step &from, const Step &to, const void *source, void *target,
+                         uint64_t bytes) const {
+  Device &giver = from.queue->device(), &taker = to.queue->device();
+  if (bytes == 0)
+    return {};
+  if (&giver == &taker || (giver.runsInline() && taker.runsInline()))
+    return to.queue->copy(target, source, bytes);
+  if (giver.runsInline())
+    return to.queue->upload(target, source, bytes);
+  if (taker.runsInline())
+    return from.queue->download(target, source, bytes);
+  return to.queue->copyFrom(giver, target, source, bytes);
+}
+
+/// Counted on both ends.
+Status Program::performExchange(const Step &last) const {
+  const std::span<const Step> members = membersOf(last);
+  const fb::Exchange &exchange = plan::exchangeOf(loaded.metadata(), commandOf(last));
+  const plan::ExchangeBytes bytes(loaded.metadata(), exchange);
+  std::vector<uint64_t> taken(members.size()); // by who gets it: bytes that are there
+  for (uint32_t giver = 0; giver < members.size(); ++giver) {
+    const auto *source = static_cast<const uint8_t *>(members[giver].buffers[0]);
+    for (uint32_t taker = 0; taker < members.size(); ++taker) {
+      const uint64_t size = bytes.between(giver, taker);
+      if (!bytes.moves(giver, taker))
+        continue;
+      const Step &to = members[taker];
+      auto *target = static_cast<uint8_t *>(to.buffers[to.numBuffers - 1]) + taken[taker];
+      GANTRY_RETURN_IF_ERROR(transfer(members[giver], to, source, target, size));
+      taken[taker] += size;
+      if (exchange.kind() == fb::ExchangeKind::allToAll)
+        source += size;
+    }
+  }
+  const bool isAtLoad = this->source == loaded.metadata().load();
+  for (uint32_t rank = 0; rank < members.size(); ++rank) {
+    Device &device = members[rank].queue->device();
+    if (bytes.gives(rank))
+      device.countSent(bytes.sent(rank), isAtLoad);
+    if (bytes.gets(rank))
+      isAtLoad ? device.countLoad(fb::CopyKind::betweenTasks, bytes.received(rank))
+               : device.countCopy(fb::CopyKind::betweenTasks, bytes.received(rank));
+  }
+  return {};
 }
 
 Status Program::enqueue(const Step &step) const {

@@ -176,7 +176,9 @@ void printCopies(Page &page, const Subject &subject, const Ledger &ledger) {
   for (const LedgerCopy &copy : ledger.copies)
     if (subject.wants(copy))
       table.add({copy.joined ? "  same transfer" : timeOf(copy.time),
-                 std::string(copyKindName(copy.kind)), shortDeviceName(subject.plan, copy.from),
+                 std::string(copyKindName(copy.kind)),
+                 copy.collective ? collectiveOf(subject.plan, copy)
+                                 : shortDeviceName(subject.plan, copy.from),
                  shortDeviceName(subject.plan, copy.to), std::to_string(copy.bytes),
                  formatSeconds(subject.seconds(copy)), subject.where(causeOf(copy.cause)),
                  std::string(copy.name)});

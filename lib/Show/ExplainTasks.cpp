@@ -5,6 +5,7 @@
 #include "gantry/Device/NetworkModel.h"
 #include "gantry/Device/Task.h"
 #include "gantry/Plan/PlanTopology.h"
+#include "gantry/Plan/ProveOrder.h"
 #include "gantry/Show/Text.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Format.h"
@@ -68,10 +69,18 @@ void printTasks(Page &page, const Subject &subject, const fb::Function &function
     if (copy.time == CopyTime::load || from == to)
       continue;
     const auto bytes = static_cast<uint64_t>(static_cast<double>(copy.bytes) * copy.rounds);
-    traffic[from].sent += bytes;
     traffic[to].received += bytes;
-    ++traffic[from].copies;
     ++traffic[to].copies;
+    if (copy.kind == fb::CopyKind::betweenTasks)
+      continue;
+    traffic[from].sent += bytes;
+    ++traffic[from].copies;
+  }
+  for (const LedgerCopy &copy : ledger.sent) {
+    Traffic &own = traffic[taskOf(topology.logical[copy.countedOn].name)];
+    own.sent += static_cast<uint64_t>(static_cast<double>(copy.bytes) * copy.rounds);
+    // A member that receives as well was counted then.
+    own.copies += !copy.collective || copy.collective->kind() == fb::ExchangeKind::broadcast;
   }
   page.print("\n");
   page.paragraph(jobLine(topology, tasks));
@@ -90,6 +99,8 @@ void printTasks(Page &page, const Subject &subject, const fb::Function &function
     table.add(std::move(row.cells));
   }
   page.table(table, Long::cut);
+  if (!listOf(subject.plan.exchanges()).empty())
+    page.paragraph("  order proven: " + describeExchanges(subject.plan, function));
 }
 
 } // namespace gantry::show

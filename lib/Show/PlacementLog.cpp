@@ -2,6 +2,7 @@
 
 #include "TaskRows.h"
 
+#include "gantry/Plan/Exchanges.h"
 #include "gantry/Show/Reports.h"
 
 #include "gantry/Support/Bytes.h"
@@ -28,9 +29,11 @@ void logOp(const fb::Plan &plan, const fb::PlacedOp &op, std::string &out) {
 }
 
 void logCopy(const fb::Plan &plan, const LedgerCopy &copy, std::string &out) {
-  out += "Copying " + std::to_string(copy.bytes) + (copy.bytes == 1 ? " byte" : " bytes") +
-         " from " + fullName(plan, copy.from) + " to " + fullName(plan, copy.to) +
-         (copy.time == CopyTime::load ? " (once, at load)" : "") + "\n";
+  out +=
+      "Copying " + std::to_string(copy.bytes) + (copy.bytes == 1 ? " byte" : " bytes") +
+      (copy.collective ? " by " + collectiveOf(plan, copy) : " from " + fullName(plan, copy.from)) +
+      " to " + fullName(plan, copy.to) + (copy.time == CopyTime::load ? " (once, at load)" : "") +
+      "\n";
 }
 
 void logOpAsJson(const fb::Plan &plan, const fb::PlacedOp &op, std::string &out) {
@@ -153,6 +156,11 @@ std::string opsPerDevice(const fb::Plan &plan, const fb::Function &function) {
 
 std::string inTransfers(const CopyCount &count) {
   return count.transfers == count.copies ? "" : " in " + counted(count.transfers, "transfer");
+}
+
+std::string collectiveOf(const fb::Plan &plan, const LedgerCopy &copy) {
+  return std::string(exchangeKindName(copy.collective->kind())) + " of " +
+         std::to_string(membersOf(plan, *copy.collective).size());
 }
 
 std::string copiesPerKind(const CopyTally &tally) {

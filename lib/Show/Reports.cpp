@@ -1,6 +1,7 @@
 #include "gantry/Show/Reports.h"
 
 #include "gantry/Device/DeviceName.h"
+#include "gantry/Plan/Exchanges.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/ElementType.h"
 #include "gantry/Support/Format.h"
@@ -83,6 +84,8 @@ void addCopy(JSONWriter &json, const fb::Plan &plan, const LedgerCopy &copy) {
       .member("kind", copyKindName(copy.kind))
       .member("time", times[static_cast<size_t>(copy.time)])
       .member("cause", copy.cause);
+  if (copy.collective)
+    json.member("exchange", exchangeKindName(copy.collective->kind()));
   // With the copy before it, as one transfer.
   if (copy.joined)
     json.key("joined").boolean(true);

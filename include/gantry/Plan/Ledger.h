@@ -78,6 +78,8 @@ struct Ledger {
   /// At load first, in the plan's order of constants; then as the function's commands stand, those
   /// of a branch or loop behind it. Copies within one device are left out of this list.
   std::vector<LedgerCopy> copies;
+  /// What the members of exchanges send, counted on them; in `copies` is what they receive.
+  std::vector<LedgerCopy> sent;
   /// By device of Plan.devices, those within one device counted as well.
   std::vector<CopyTally> atLoad, perRun;
   /// Those in branches and loops, each once: a run does them as often as it takes the branch or the

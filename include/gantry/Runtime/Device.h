@@ -206,6 +206,8 @@ public:
   void countLoad(plan::fb::CopyKind kind, uint64_t bytes, bool isFirst = true) {
     loadCopies.add(kind, bytes, isFirst);
   }
+  /// To another task, of a run or at load.
+  void countSent(uint64_t bytes, bool isAtLoad) { (isAtLoad ? loadCopies : runCopies).send(bytes); }
   void countArray(plan::fb::CopyKind kind, uint64_t bytes) { arrayCopies.add(kind, bytes, true); }
   void countStaged(uint64_t bytes) { add(stagedCopies, 1), add(stagedBytes, bytes); }
   void countMapped(int64_t bytes) { add(mappedBytes, static_cast<uint64_t>(bytes)); }
@@ -234,6 +236,8 @@ private:
       Device::add(count.copies, 1), Device::add(count.bytes, bytes);
       Device::add(count.transfers, isFirst);
     }
+    Count sent;
+    void send(uint64_t bytes) { Device::add(sent.copies, 1), Device::add(sent.bytes, bytes); }
     plan::CopyTally read() const;
   };
   bool reserve(uint64_t bytes);

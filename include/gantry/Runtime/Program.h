@@ -31,6 +31,7 @@ struct Step {
     download,
     copyFrom, ///< between devices of one driver that do not run inline
     fill,
+    exchange,    ///< a member's part in an exchange between tasks; `items`: its members
     check,       ///< ends the run when the two i64 at buffers[0] tell of a bad index
     jumpIfFalse, ///< when the byte at buffers[0] is 0
     jump,
@@ -41,7 +42,8 @@ struct Step {
   };
   Kind kind = Kind::call;
   uint8_t value = 0;   ///< fill
-  uint32_t target = 0; ///< jump: index of a step
+  uint16_t task = 0;   ///< of a job, who does it; 0 where the plan has no exchanges
+  uint32_t target = 0; ///< jump: index of a step; exchange: which member it is
   uint32_t numBuffers = 0;
   uint32_t command = 0; ///< index of its command in the program
   KernelHandle kernel = nullptr;
@@ -79,6 +81,8 @@ public:
   void *stream() const { return caller; }
 
   bool readsVariables() const { return usesVariables; }
+  /// Tasks that its steps are of; 1 where the plan has no exchanges.
+  uint32_t numTasks() const { return taskCount; }
   /// Whether every device of the plan runs inline.
   bool runsInline() const { return isInline; }
 
@@ -86,13 +90,20 @@ public:
   const plan::fb::Function &function() const { return *source; }
   std::span<const Step> steps() const { return allSteps; }
   const plan::fb::Command &commandOf(const Step &step) const { return *commands[step.command]; }
+  /// What a jumpIfFalse step of a branch or loop looks at, which each task has its own of.
+  const plan::fb::BufferRef &conditionOf(const Step &step) const;
+  /// All members of the exchange that the step is one of; they stand side by side.
+  std::span<const Step> membersOf(const Step &step) const {
+    return {&step - step.target, static_cast<size_t>(step.items)};
+  }
   /// The queues that its steps use, each once.
   std::vector<Queue *> queues() const;
 
   /// What a jumpIfFalse step looks at, wherever its device has it; what comes before must be over.
   Expected<bool> readCondition(const Step &step) const;
 
-  /// Puts a launch, copy or fill on its queue; does a check. Copies are counted.
+  /// Puts a launch, copy or fill on its queue; does a check. Copies are counted. An exchange is
+  /// done with its last member, when what all of them wait for has to be over.
   Status perform(const Step &step) const;
   /// The two halves of performing a launch, copy or fill, for executors that put a step on its
   /// queue once and have it run many times: what is enqueued, and what is counted of each run.
@@ -125,6 +136,9 @@ private:
   Status cancelledAt(const Step &step) const;
   Status enqueueCopy(const Step &step) const;
   Status performCheck(const Step &step) const;
+  Status performExchange(const Step &last) const;
+  Status transfer(const Step &from, const Step &to, const void *source, void *target,
+                  uint64_t bytes) const;
 
   const LoadedPlan &loaded;
   const plan::fb::Function *source = nullptr;
@@ -136,6 +150,7 @@ private:
   std::vector<BoundSlots> inputs, outputs;
   const Cancel *cancel = nullptr;
   void *caller = nullptr;
+  uint32_t taskCount = 1;
   bool usesVariables = false;
   std::vector<std::shared_ptr<const Array>> variables; ///< keeps those that a state lets go of
   bool isInline = true;

@@ -38,6 +38,9 @@ std::string placementSummary(const plan::fb::Plan &plan, const plan::fb::Functio
 /// ` (h2d 1, d2d 1)` of the kinds that are there; nothing of none.
 std::string copiesPerKind(const plan::CopyTally &tally);
 
+/// "all_gather of 4", of what a member gets of a collective.
+std::string collectiveOf(const plan::fb::Plan &plan, const plan::LedgerCopy &copy);
+
 /// " in 2 transfers" where some copies go together, else nothing (spec X5).
 std::string inTransfers(const plan::CopyCount &count);
 

@@ -28,15 +28,24 @@ std::string describeBuffer(const fb::BufferRef &buffer) {
 
 SimRun::SimRun(const Program &program, SimDriver &machine, ThreadPool &pool, CommandOrder order,
                std::vector<CommandEvent> &timeline)
-    : program(program), machine(machine), pool(pool), order(order), timeline(timeline),
+    : program(program), machine(machine), pool(pool), wanted(order), timeline(timeline),
       metadata(program.plan().metadata()), function(program.function()), clock(metadata, function),
-      semaphores(function.num_semaphores()), random(order.seed), races(0, 0) {
-  for (const Step &step : program.steps()) {
+      tasks(program.numTasks()), semaphores(function.num_semaphores()), random(order.seed) {
+  makeQueues();
+}
+
+void SimRun::makeQueues() {
+  for (StepIndex index = 0; index < program.steps().size(); ++index) {
+    const Step &step = stepAt(index);
     const fb::Command &command = commandOf(step);
-    if (queueIndex.try_emplace({command.device(), command.queue()}, queues.size()).second)
-      queues.push_back({command.device(), command.queue(), 0, {}, 0});
+    Task &task = tasks[step.task];
+    task.steps.push_back(index);
+    if (!isJoin(step) &&
+        queueIndex.try_emplace({command.device(), command.queue()}, queues.size()).second)
+      queues.push_back({command.device(), command.queue(), step.task, task.numQueues++, 0, {}, 0});
   }
-  races = RaceCheck(queues.size(), semaphores.size());
+  for (Task &task : tasks)
+    task.races = RaceCheck(task.numQueues, semaphores.size());
 }
 
 bool SimRun::isJoin(const Step &step) {
@@ -44,33 +53,54 @@ bool SimRun::isJoin(const Step &step) {
          step.kind == Step::Kind::jumpIfFalse;
 }
 
+SimRun::Queue &SimRun::queueOf(const Step &step) {
+  const fb::Command &command = commandOf(step);
+  return queues[queueIndex.at({command.device(), command.queue()})];
+}
+
 Status SimRun::run() {
-  auto end = static_cast<StepIndex>(program.steps().size());
-  for (StepIndex at = 0; at < end;) {
-    for (; at < end && !isJoin(stepAt(at)); ++at)
-      enqueue(at);
-    GANTRY_RETURN_IF_ERROR(runQueues());
-    if (at == end)
+  for (Task &task : tasks)
+    GANTRY_RETURN_IF_ERROR(goOn(task));
+  while (Queue *queue = choose())
+    GANTRY_RETURN_IF_ERROR(start(*queue));
+  return deadlock();
+}
+
+/// A task whose queues are empty, up to where they have to be empty again.
+Status SimRun::goOn(Task &task) {
+  while (task.left == 0 && task.next < task.steps.size()) {
+    for (; task.next < task.steps.size() && !isJoin(stepAt(task.steps[task.next])); ++task.next)
+      enqueue(task.steps[task.next]);
+    if (task.left != 0 || task.next == task.steps.size())
       break;
-    Expected<StepIndex> next = runControl(at);
+    const StepIndex at = task.steps[task.next];
+    Expected<StepIndex> next = runControl(task, at);
     if (!next)
       return withCommand(metadata, commandOf(stepAt(at)), next.status());
-    at = *next;
+    // Where it goes on there may be steps of others first.
+    task.next =
+        static_cast<size_t>(std::ranges::lower_bound(task.steps, *next) - task.steps.begin());
   }
   return {};
 }
 
 void SimRun::enqueue(StepIndex index) {
-  const fb::Command &command = commandOf(stepAt(index));
-  queues[queueIndex[{command.device(), command.queue()}]].todo.push_back(index);
+  const Step &step = stepAt(index);
+  Queue &queue = queueOf(step);
+  if (queue.next == queue.todo.size()) {
+    queue.todo.clear();
+    queue.next = 0;
+  }
+  queue.todo.push_back(index);
+  ++tasks[queue.task].left;
   // In a later pass of a loop the signal of the pass before must not count.
-  if (command.opcode() == fb::Opcode::signal)
-    semaphores[command.signal()].signalled = false;
+  if (step.kind == Step::Kind::signal)
+    semaphores[step.target].signalled = false;
 }
 
-/// Joins all queues, and decides where to go on.
-Expected<SimRun::StepIndex> SimRun::runControl(StepIndex index) {
-  join();
+/// Joins the task's queues, and decides where to go on.
+Expected<SimRun::StepIndex> SimRun::runControl(Task &task, StepIndex index) {
+  join(task);
   const Step &step = stepAt(index);
   if (step.kind == Step::Kind::join)
     return index + 1;
@@ -83,36 +113,31 @@ Expected<SimRun::StepIndex> SimRun::runControl(StepIndex index) {
   return *condition ? index + 1 : step.target;
 }
 
-void SimRun::join() {
+void SimRun::join(Task &task) {
   double latest = 0;
+  auto isOwn = [&](const Queue &queue) { return &tasks[queue.task] == &task; };
   for (const Queue &queue : queues)
-    latest = std::max(latest, queue.time);
+    if (isOwn(queue))
+      latest = std::max(latest, queue.time);
   for (Queue &queue : queues)
-    queue.time = latest;
-  races.join();
+    if (isOwn(queue))
+      queue.time = latest;
+  task.races.join();
 }
 
-Status SimRun::runQueues() {
-  size_t left = 0;
-  for (const Queue &queue : queues)
-    left += queue.todo.size();
-  for (; left > 0; --left) {
-    Queue *queue = choose();
-    if (!queue)
-      return deadlock();
-    GANTRY_RETURN_IF_ERROR(start(*queue));
-  }
-  for (Queue &queue : queues) {
-    queue.todo.clear();
-    queue.next = 0;
-  }
-  return {};
+bool SimRun::isHead(const Step &step) const {
+  const fb::Command &command = commandOf(step);
+  const Queue &queue = queues[queueIndex.at({command.device(), command.queue()})];
+  return queue.next < queue.todo.size() && &stepAt(queue.todo[queue.next]) == &step;
 }
 
 bool SimRun::mayStart(const Queue &queue) const {
   if (queue.next == queue.todo.size())
     return false;
   const Step &step = stepAt(queue.todo[queue.next]);
+  if (step.kind == Step::Kind::exchange) // the first stands for all
+    return step.target == 0 && std::ranges::all_of(program.membersOf(step),
+                                                   [&](const Step &each) { return isHead(each); });
   return step.kind != Step::Kind::wait || semaphores[step.target].signalled;
 }
 
@@ -124,7 +149,14 @@ double SimRun::startOf(const Queue &queue) {
     return queue.time;
   if (step.kind == Step::Kind::wait)
     return std::max(queue.time, semaphores[step.target].time);
-  return std::max(queue.time, busyUntil[clock.resource(commandOf(step))]);
+  if (step.kind != Step::Kind::exchange)
+    return std::max(queue.time, busyUntil[clock.resource(commandOf(step))]);
+  double begin = 0;
+  for (const Step &member : program.membersOf(step))
+    begin = std::max(begin, queueOf(member).time);
+  for (const plan::CommandClock::Resource &way : clock.waysOf(commandOf(step)))
+    begin = std::max(begin, busyUntil[way]);
+  return begin;
 }
 
 SimRun::Queue *SimRun::choose() {
@@ -134,7 +166,7 @@ SimRun::Queue *SimRun::choose() {
       ready.push_back(&queue);
   if (ready.empty())
     return nullptr;
-  if (order.isRandom)
+  if (wanted.isRandom)
     return ready[random() % ready.size()];
   // Ties go by the plan's order, so that the timeline is the same every time.
   auto key = [&](Queue *queue) { return std::pair(startOf(*queue), queue->todo[queue->next]); };
@@ -143,37 +175,77 @@ SimRun::Queue *SimRun::choose() {
 }
 
 Status SimRun::start(Queue &queue) {
-  StepIndex index = queue.todo[queue.next];
-  const Step &step = stepAt(index);
+  const Step &step = stepAt(queue.todo[queue.next]);
   GANTRY_RETURN_IF_ERROR(program.checkCancelled(step));
-  const fb::Command &command = commandOf(step);
-  double begin = startOf(queue);
-  auto number = static_cast<size_t>(&queue - queues.data());
-  races.begin(number);
+  const double begin = startOf(queue);
+  if (step.kind == Step::Kind::exchange)
+    return exchange(step, begin);
+  tasks[queue.task].races.begin(queue.local);
+  if (step.kind == Step::Kind::signal || step.kind == Step::Kind::wait)
+    return order(queue, begin);
+  return runCommand(queue, begin);
+}
+
+Status SimRun::order(Queue &queue, double begin) {
+  const Step &step = stepAt(queue.todo[queue.next]);
+  RaceCheck &races = tasks[queue.task].races;
   if (step.kind == Step::Kind::signal) {
     semaphores[step.target] = {true, begin};
-    races.signal(number, step.target);
-  } else if (step.kind == Step::Kind::wait) {
-    races.wait(number, step.target);
+    races.signal(queue.local, step.target);
   } else {
-    Status status = checkArguments(step);
-    if (!status.ok())
-      return withCommand(metadata, command, std::move(status));
-    GANTRY_RETURN_IF_ERROR(checkOrder(queue, index));
-    status = perform(step);
-    if (!status.ok())
-      return withCommand(metadata, command, std::move(status));
-    double end = begin + clock.duration(command);
-    busyUntil[clock.resource(command)] = end;
-    timeline.push_back(
-        {&command, program.plan().device(command.device()), queue.number, begin, end});
-    queue.time = end;
-    ++queue.next;
-    return {};
+    races.wait(queue.local, step.target);
   }
-  queue.time = begin;
-  ++queue.next;
+  return finish(queue, begin);
+}
+
+Status SimRun::runCommand(Queue &queue, double begin) {
+  const StepIndex index = queue.todo[queue.next];
+  const Step &step = stepAt(index);
+  const fb::Command &command = commandOf(step);
+  Status status = checkArguments(step);
+  if (!status.ok())
+    return withCommand(metadata, command, std::move(status));
+  GANTRY_RETURN_IF_ERROR(checkOrder(queue, index));
+  status = perform(step);
+  if (!status.ok())
+    return withCommand(metadata, command, std::move(status));
+  const double end = begin + clock.duration(command);
+  busyUntil[clock.resource(command)] = end;
+  timeline.push_back({&command, program.plan().device(command.device()), queue.number, begin, end});
+  return finish(queue, end);
+}
+
+/// All members at once; the bytes move with the last one.
+Status SimRun::exchange(const Step &first, double begin) {
+  const fb::Command &command = commandOf(first);
+  const double end = begin + clock.duration(command);
+  for (const Step &member : program.membersOf(first)) {
+    Queue &queue = queueOf(member);
+    const StepIndex index = queue.todo[queue.next];
+    const fb::Command &own = commandOf(member);
+    tasks[queue.task].races.begin(queue.local);
+    Status status = checkArguments(member);
+    if (!status.ok())
+      return withCommand(metadata, own, std::move(status));
+    GANTRY_RETURN_IF_ERROR(checkOrder(queue, index));
+    status = perform(member);
+    if (!status.ok())
+      return withCommand(metadata, own, std::move(status));
+    timeline.push_back({&own, program.plan().device(own.device()), queue.number, begin, end});
+  }
+  for (const plan::CommandClock::Resource &way : clock.waysOf(command))
+    busyUntil[way] = end;
+  for (const Step &member : program.membersOf(first))
+    GANTRY_RETURN_IF_ERROR(finish(queueOf(member), end));
   return {};
+}
+
+/// The head of the queue is done.
+Status SimRun::finish(Queue &queue, double end) {
+  Task &task = tasks[queue.task];
+  queue.time = end;
+  ++queue.next;
+  return --task.left == 0 ? goOn(task) : Status();
 }
 
 /// Commands of the host run while no device's memory is open; drivers open their own.
@@ -193,7 +265,7 @@ Status SimRun::checkArguments(const Step &step) const {
   const fb::Command &command = commandOf(step);
   for (uint32_t i = 0; i < step.numBuffers; ++i) {
     const fb::BufferRef &buffer =
-        command.condition() ? *command.condition() : *command.buffers()->Get(i);
+        command.condition() ? program.conditionOf(step) : *command.buffers()->Get(i);
     if (buffer.size() == 0)
       continue;
     bool isLaunch = command.opcode() == fb::Opcode::launch;
@@ -216,12 +288,11 @@ Status SimRun::checkArguments(const Step &step) const {
 Status SimRun::checkOrder(const Queue &queue, StepIndex index) {
   const Step &step = stepAt(index);
   const fb::Command &command = commandOf(step);
-  auto number = static_cast<size_t>(&queue - queues.data());
   for (uint32_t i = 0; i < step.numBuffers; ++i) {
     RaceCheck::Use use{index, i, plan::writes(command, i)};
     auto begin = reinterpret_cast<uintptr_t>(step.buffers[i]);
     uint64_t size = command.buffers()->Get(i)->size();
-    if (auto other = races.access(number, use, begin, begin + size))
+    if (auto other = tasks[queue.task].races.access(queue.local, use, begin, begin + size))
       return missingWait(*other, use);
   }
   return {};
@@ -248,9 +319,12 @@ Status SimRun::deadlock() const {
   for (const Queue &queue : queues)
     if (queue.next < queue.todo.size()) {
       const Step &step = stepAt(queue.todo[queue.next]);
+      const bool isExchange = step.kind == Step::Kind::exchange;
       return withCommand(metadata, commandOf(step),
-                         Status::corrupt("it waits for semaphore " + std::to_string(step.target) +
-                                         ", which nothing signals"));
+                         Status::corrupt(isExchange ? "it waits for members that do not come"
+                                                    : "it waits for semaphore " +
+                                                          std::to_string(step.target) +
+                                                          ", which nothing signals"));
     }
   return {};
 }
