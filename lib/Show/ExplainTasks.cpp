@@ -99,7 +99,7 @@ void printTasks(Page &page, const Subject &subject, const fb::Function &function
     table.add(std::move(row.cells));
   }
   page.table(table, Long::cut);
-  if (!listOf(subject.plan.exchanges()).empty())
+  if (countOf(subject.plan.exchanges()) != 0)
     page.paragraph("  order proven: " + describeExchanges(subject.plan, function));
 }
 

@@ -110,6 +110,13 @@ TEST(TopologyFlags, d6_simulated_gpus) {
   Topology topology = twoGPUs().simulated();
   EXPECT_EQ(topology.physical[0].driver, Driver::host);
   EXPECT_EQ(topology.physical[2].driver, Driver::sim);
+  // Tasks have CPUs of their own, whose memory is closed to the others.
+  Expected<Topology> job =
+      applyFlags({.tasks = "worker=2", .simulate = true}, Topology::hostOnly());
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  ASSERT_EQ(job->physical.size(), 2u);
+  for (const PhysicalDevice &device : job->physical)
+    EXPECT_EQ(device.driver, Driver::sim) << device.name.str();
 }
 
 TEST(TopologyFlags, AllTogether) {

@@ -1,5 +1,7 @@
 // Plan files: written, read back, cut off, damaged.
-#include "SamplePlan.h"
+#include "SampleJob.h"
+
+#include "gantry/Plan/ProveOrder.h"
 
 #include "gantry/Plan/Outline.h"
 #include "gantry/Plan/Views.h"
@@ -191,20 +193,22 @@ void damageAndUse(Bytes bytes, std::mt19937 &random, size_t end, unsigned count,
   if (file) {
     ++accepted;
     useEverything(*file);
+    EXPECT_TRUE(proveOrder(file->plan()).ok()) << proveOrder(file->plan()).message();
   }
 }
 
 TEST(PlanFile, DamageUnderAFreshSealNeverCrashes) {
-  Bytes bytes = makeSample().bytes();
-  FileHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  size_t end = header.metadataOffset + header.metadataSize;
-  std::mt19937 random(7);
-  unsigned accepted = 0, total = 40000;
-  for (unsigned round = 0; round < total; ++round)
-    damageAndUse(bytes, random, end, 1 + random() % 3, accepted);
-  // Harmless damage exists (a name, a count for the log), but most is found.
-  EXPECT_LT(accepted, total / 2);
+  for (const Bytes &bytes : {makeSample().bytes(), makeJob().bytes()}) {
+    FileHeader header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    size_t end = header.metadataOffset + header.metadataSize;
+    std::mt19937 random(7);
+    unsigned accepted = 0, total = 40000;
+    for (unsigned round = 0; round < total; ++round)
+      damageAndUse(bytes, random, end, 1 + random() % 3, accepted);
+    // Harmless damage exists (a name, a count for the log), but most is found.
+    EXPECT_LT(accepted, total / 2);
+  }
 }
 
 TEST(PlanFile, EveryByteOfTheMetadataUnderAFreshSeal) {
