@@ -275,7 +275,7 @@ class Mirrored(Strategy):
     parts    so many parts of the batch are dealt to the devices, and what they give is added in an order of its own: what is
              learned does not depend on the devices, byte for byte
     bucket   gradients of up to so many bytes are exchanged together, without parts; 0: each by itself. It changes no bit of what is
-             learned, and takes memory for less time
+             learned, and takes some memory for less time of exchanges
 
     As a context manager it is the strategy of Trainers that are made inside.
     """

@@ -336,6 +336,29 @@ class Keras(unittest.TestCase):
         repeated = keras.Sequential([layers.RepeatVector(3)])(x[:, 0]).numpy()
         np.testing.assert_array_equal(repeated, np.stack([x[:, 0]] * 3, 1))
 
+    def test_states_between_layers(self):
+        """An encoder whose last state a decoder begins with, as a Model of Keras's, which learns."""
+        layers = keras.layers
+        source, target = layers.Input(shape=(5, 3)), layers.Input(shape=(4, 2))
+        encoder, decoder, out = layers.LSTM(6, return_state=True), layers.LSTM(6, return_sequences=True, return_state=True), layers.Dense(2)
+        y, h, c = encoder(source)
+        steps, *last = decoder(target, initial_state=[h, c])
+        model = keras.models.Model(inputs=[source, target], outputs=[out(steps), last[0]])
+        self.assertEqual([type(each).__name__ for each in model.layers], ["LSTM", "LSTM", "Dense"])
+        a, b = RANDOM.standard_normal((2, 5, 3)).astype(np.float32), RANDOM.standard_normal((2, 4, 2)).astype(np.float32)
+        made = model(a, b)
+        _, h, c = encoder(a)
+        steps, h, c = decoder(b, initial_state=[h, c])
+        np.testing.assert_allclose(made[0].numpy(), out(steps).numpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(made[1].numpy(), h.numpy(), rtol=1e-5, atol=1e-6)
+        both = layers.Bidirectional(layers.GRU(3, return_state=True))
+        y, ahead, back = both(layers.Input(shape=(5, 3)))
+        with self.assertRaisesRegex(gt.InvalidArgumentError, r"what dense\S* gives is one value; a recurrent layer gives its state, too, with "):
+            y, h = layers.Dense(2)(source)
+        one = keras.models.Model(inputs=source, outputs=layers.Dense(1)(layers.LSTM(4, return_state=True)(source)[1]))
+        one.compile("adam", "mse")
+        one.fit(a, a[:, 0, :1], epochs=1, verbose=0)
+
     def test_losses_by_row_and_mean(self):
         x, y = RANDOM.standard_normal((5, 3)).astype(np.float32), np.array([0, 2, 1, 1, 0])
         rows = -np.log((np.exp(x) / np.exp(x).sum(1, keepdims=True))[np.arange(5), y])

@@ -7,7 +7,7 @@
 
 from .. import math as gm
 from ..errors import InvalidArgumentError
-from .module import Module, Node
+from .module import Module, Node, Pick
 
 
 def Input(name=None):
@@ -49,7 +49,7 @@ class Model(Module):
             if not isinstance(each, Node):
                 raise InvalidArgumentError(f"a Model goes from Inputs to what layers give of them, got {each!r}")
         self._order = self._in_order()
-        self.layers = list({id(node.layer): node.layer for node in self._order}.values())
+        self.layers = list({id(node.layer): node.layer for node in self._order if not isinstance(node.layer, Pick)}.values())
 
     def _in_order(self):
         """The nodes behind the inputs, each behind what it needs."""
@@ -72,7 +72,11 @@ class Model(Module):
         if len(inputs) != len(self._begins):
             raise InvalidArgumentError(f"{self._own_name()} takes {len(self._begins)} arrays, got {len(inputs)}")
         values = dict(zip(map(id, self._begins), inputs))
-        given = lambda each: values[id(each)] if isinstance(each, Node) else each
+
+        def given(each):
+            if isinstance(each, (list, tuple)):
+                return type(each)(map(given, each))
+            return values[id(each)] if isinstance(each, Node) else each
         for node in self._order:
             values[id(node)] = node.layer(*map(given, node.inputs), **{name: given(each) for name, each in node.named.items()})
         made = [values[id(each)] for each in self._ends]

@@ -62,16 +62,35 @@ def _new_name(kind):
 
 
 class Node:
-    """What a layer will give of others: see Model. `layer` is None where a Model begins."""
+    """What a layer will give of others: see Model. `layer` is None where a Model begins. Of a layer that gives several values it is all of
+    them, `y, h, c = node`."""
 
     def __init__(self, layer, inputs, named, name):
         self.layer, self.inputs, self.named, self.name = layer, inputs, named, name
 
     def needs(self):
-        return [each for each in (*self.inputs, *self.named.values()) if isinstance(each, Node)]
+        return list(_nodes((*self.inputs, *self.named.values())))
+
+    def __getitem__(self, i):
+        return Node(Pick(i), (self,), {}, f"value {i} of {self.name}")
+
+    def __iter__(self):
+        count = getattr(self.layer, "results", 1)
+        if count == 1:
+            raise InvalidArgumentError(f"{self!r} is one value; a recurrent layer gives its state, too, with state=True (return_state=True)")
+        return iter([self[i] for i in range(count)])
 
     def __repr__(self):
         return f"Input({self.name!r})" if self.layer is None else f"what {self.name} gives"
+
+
+def _nodes(values):
+    """The Nodes among them, also those that are in lists and tuples, as a state is."""
+    for each in values:
+        if isinstance(each, Node):
+            yield each
+        elif isinstance(each, (list, tuple)):
+            yield from (part for part in each if isinstance(part, Node))
 
 
 class Module(Kept):
@@ -95,7 +114,7 @@ class Module(Kept):
     def __call__(self, *inputs, **named):
         """What it gives of inputs. Outside of functions it runs as one plan for each shape; of what other layers will give it is
         a part of a Model."""
-        if any(isinstance(each, Node) for each in (*inputs, *named.values())):
+        if any(True for _ in _nodes((*inputs, *named.values()))):
             return Node(self, inputs, named, self._own_name())
         if tracing() is None and not tapes():
             return self._function()(*inputs, **named)
@@ -316,6 +335,17 @@ class Module(Kept):
 
     def __repr__(self):
         return f"{type(self).__name__}({self._own_name()!r})"
+
+
+class Pick(Module):
+    """One of the values that a layer gives."""
+
+    def __init__(self, i):
+        super().__init__(f"value_{i}")
+        self._i = i
+
+    def forward(self, *inputs):
+        return inputs[0][self._i]
 
 
 def _spread(name, value):

@@ -37,6 +37,11 @@ class _Recurrent(Module):
         self.recurrent = self.variable("recurrent", (self.units, width), self._initials[1], self.units, width, self._dtype)
         self.bias = self.variable("bias", self._bias_shape(), self._first_bias, dtype=self._dtype) if self._has_bias else None
 
+    @property
+    def results(self):
+        """How many values it gives."""
+        return 1 + self.states if self._state else 1
+
     def _bias_shape(self):
         return (self.gates * self.units,)
 
@@ -208,6 +213,10 @@ class Bidirectional(Module):
         if merge not in _MERGES:
             raise InvalidArgumentError(f"merge is {merge!r}; it can be {', '.join(map(repr, _MERGES))}")
         self._merge, self.layer, self.backward = merge, layer, layer.turned()
+
+    @property
+    def results(self):
+        return (2 if self._merge is None else 1) + 2 * (self.layer.results - 1)
 
     def forward(self, x, state=None, mask=None):
         count = self.layer.states
