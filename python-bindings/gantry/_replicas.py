@@ -1,6 +1,6 @@
 """What is traced for the rows that a replica has, a shard, and what replicas make together: see distribute.py."""
 
-import operator
+import collections
 
 from . import ops
 from .array import Reads
@@ -87,7 +87,7 @@ class Replica:
 
     def gradient(self, _, values, seeds, allow_unused, body):
         """As gradient_op: one for all replicas, of the sum of their losses, which may depend on what other replicas have."""
-        arguments = self._turns.meet(_joint_gradient, (self, values, seeds, allow_unused))
+        arguments = self._turns.meet(_joint_gradient, _Asked(self, values, seeds, allow_unused))
         self._inside += 1
         try:
             yielded = body(arguments)
@@ -148,31 +148,34 @@ def total(values):
     return values[0] if len(values) == 1 else ops.add_n(values)
 
 
-def _joint_gradient(brought):
+# What a replica brings where a gradient begins.
+_Asked = collections.namedtuple("_Asked", "replica values seeds allow_unused")
+
+
+def _joint_gradient(asked):
     """One gradient of the sum of all losses, with respect to the values of all. Each gets its own arguments, and when it has
     yielded something its results."""
-    graph, turns = tracing(), brought[0][0]._turns
-    values = [value for _, own, _, _ in brought for value in own]
-    seeds = [seed for _, _, own, _ in brought for seed in own]
-    sizes, counts = [len(own) for _, own, _, _ in brought], []
+    graph, turns, home = tracing(), asked[0].replica._turns, asked[0].replica.shard.device
+    values, seeds = (sum(lists, []) for lists in ([each.values for each in asked], [each.seeds for each in asked]))
+    sizes, firsts, counts = [len(each.values) for each in asked], [len(each.seeds) for each in asked], []
 
     def body(arguments):
         join, yielded = turns.advance(_split(arguments, sizes))
         while join is not _yielded:
             join, yielded = turns.advance(join(yielded))
         counts.extend(map(len, yielded))
-        if seeds:
-            firsts = [each[:len(own)] for each, (_, _, own, _) in zip(yielded, brought)]
-            return [*sum(firsts, []), *sum((each[len(own):] for each, (_, _, own, _) in zip(yielded, brought)), [])]
-        with device_named(brought[0][0].shard.device):
+        if seeds:  # first what they are the cotangents of, then the rest
+            return sum([own[:first] for own, first in zip(yielded, firsts)], []) + sum([own[first:] for own, first in zip(yielded, firsts)], [])
+        with device_named(home):
             return [total([own[0] for own in yielded]), *sum(yielded, [])]
-    results = gradient_op(graph, values, seeds, brought[0][3], body)
+    results = gradient_op(graph, values, seeds, asked[0].allow_unused, body)
     gradients = _split(results[len(results) - len(values):], sizes)
-    if not seeds:
-        return [own + slopes for own, slopes in zip(_split(results[1:], counts), gradients)]
-    given = [len(own) for _, _, own, _ in brought]
-    rest = _split(results[len(seeds):], [count - first for count, first in zip(counts, given)])
-    return [*map(operator.add, map(operator.add, _split(results, given), rest), gradients)]
+    if seeds:
+        rest = _split(results[len(seeds):], [count - first for count, first in zip(counts, firsts)])
+        own = [first + others for first, others in zip(_split(results, firsts), rest)]
+    else:
+        own = _split(results[1:], counts)
+    return [each + slopes for each, slopes in zip(own, gradients)]
 
 
 def _yielded(_):
