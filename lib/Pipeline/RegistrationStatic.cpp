@@ -18,6 +18,7 @@
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVM.h"
@@ -101,12 +102,10 @@ static void registerPasses() {
   add([] { return createSCFToControlFlowPass(); });
   add([] { return createConvertMathToLLVMPass(); });
   add([] { return createConvertVectorToLLVMPass(); });
-  add([] { return createFinalizeMemRefToLLVMConversionPass(); });
   add([] { return createConvertFuncToLLVMPass(); });
+  add([] { return createConvertToLLVMPass(); });
   add([] { return createArithToLLVMConversionPass(); });
-  add([] { return createConvertControlFlowToLLVMPass(); });
   add([] { return createConvertIndexToLLVMPass(); });
-  add([] { return createUBToLLVMConversionPass(); });
 
   // The code of GPU threads to NVIDIA's part of it.
   add([] { return createConvertGpuOpsToNVVMOps(); });

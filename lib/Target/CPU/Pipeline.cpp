@@ -60,11 +60,11 @@ void gantry::buildLLVMPipeline(OpPassManager &pm) {
   addPasses(pm, "func.func(arith-expand{include-bf16=true})");
   pm.addNestedPass<func::FuncOp>(createExpandMathPass());
   pm.addPass(createCanonicalizePass());
+  // What needs no options goes in one conversion: each looks at every op, whatever it converts.
   addPasses(pm, "cse,func.func(lower-affine,convert-scf-to-cf),expand-strided-metadata,"
-                "func.func(lower-affine),func.func(convert-math-to-llvm),"
-                "convert-vector-to-llvm{reassociate-fp-reductions=1},finalize-memref-to-llvm,"
-                "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},convert-arith-to-llvm,"
-                "convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm");
+                "func.func(lower-affine),convert-vector-to-llvm{reassociate-fp-reductions=1},"
+                "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},"
+                "convert-to-llvm");
   pm.addPass(createCanonicalizePass());
   addPasses(pm, "reconcile-unrealized-casts");
 }
