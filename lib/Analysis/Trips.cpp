@@ -163,7 +163,7 @@ double gantry::roundsIn(Block *block, Operation *op, double unknown) {
     Operation *parent = op->getParentOp();
     if (auto trips = parent->getAttrOfType<IntegerAttr>(kTripsAttr))
       rounds *= double(trips.getInt() + (op->getParentRegion()->getRegionNumber() == 0));
-    else if (isa<WhileOp>(parent))
+    else if (auto loop = dyn_cast<RegionBranchOpInterface>(parent); loop && loop.hasLoop())
       rounds *= unknown;
   }
   return rounds;
