@@ -138,7 +138,7 @@ class Torch(unittest.TestCase):
                            ("LSTM begins with h and c [1, 2, 4], got [1, 1, 4], [1, 1, 4]",
                             lambda: layer(own_torch.zeros(5, 2, 3), (own_torch.zeros(1, 1, 4),) * 2)),
                            ("GRU has at least one layer, got num_layers=0", lambda: own_torch.nn.GRU(3, 4, num_layers=0))):
-            with self.assertRaises(gt.InvalidArgumentError) as caught:
+            with self.assertRaises(gt.InvalidArgumentError) as caught, own_torch.no_grad():
                 call()
             self.assertEqual(str(caught.exception), text)
 
@@ -277,7 +277,7 @@ class Keras(unittest.TestCase):
             def made(x):
                 with gt.nn.training():
                     return gt.concat(strategy.each(synchronised, x), 0)
-            with gt.nn.training():
+            with gt.nn.training(), own_torch.no_grad():
                 np.testing.assert_allclose(made(x).numpy(), one(gt.array(x)).numpy(), rtol=1e-5, atol=1e-6)
             for own, other in zip(synchronised.variables(), one.variables()):
                 np.testing.assert_allclose(own.numpy(), other.numpy(), rtol=1e-5, atol=1e-6)
