@@ -59,13 +59,13 @@ class Examples(unittest.TestCase):
             texts = {f"x_{part}": random.integers(0, 10000, (40, 300)).astype(np.int32) for part in ("train", "test")}
             labels = {f"y_{part}": random.integers(0, 46, 40).astype(np.int32) for part in ("train", "test")}
             np.savez(file, **texts, **labels)
-            said = run("training/reuters.py", "--data", file, "--epochs", "1")
-            replicas = [run("training/reuters.py", "--data", file, "--epochs", "1", "--strategy", strategy, GANTRY_SIMULATE="1",
+            once = ["training/reuters.py", "--data", file, "--batch", "20"]  # all batches alike: one plan; test_distribute has others
+            said = run(*once, "--epochs", "1")
+            replicas = [run(*once, "--epochs", "1", "--strategy", strategy, GANTRY_SIMULATE="1",
                             GANTRY_DEVICES="GPU:0,GPU:1,GPU:2") for strategy in ("split", "weights:2,1", "towers:CPU:0")]
-            parts = run("training/reuters.py", "--data", file, "--parts", "4", "--devices", "1,3,0", "--dropout", "0.5", "--batch-norm",
-                        "--accumulate", "2", "--clip-norm", "1", "--steps", "3", "--hash")
-            orders = run("training/reuters.py", "--data", file, "--parts", "4", "--devices", "3", "--sim-orders", "2", "--dropout", "0.5",
-                         "--batch-norm", "--accumulate", "2", "--clip-norm", "1", "--steps", "3", "--hash")
+            steps = ["--parts", "4", "--dropout", "0.5", "--batch-norm", "--accumulate", "2", "--clip-norm", "1", "--steps", "3", "--hash"]
+            parts = run(*once, *steps, "--devices", "1,3,0")
+            orders = run(*once, *steps, "--devices", "3", "--sim-orders", "2")
             wrong = subprocess.run([sys.executable, EXAMPLES / "training/reuters.py", "--data", file, "--strategy", "mirrored"],
                                    stderr=subprocess.PIPE, text=True)
         self.assertRegex(said, r"Epoch 1/1\n2/2 \[=+\] - \d+s \d+[mu]?s/step - loss: 3\.\d+ - accuracy: [\d.]+ - top_5: [\d.]+ - val_loss: 3")

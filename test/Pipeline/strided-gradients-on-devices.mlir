@@ -3,10 +3,10 @@
 // of 5x2 over an image with an uneven number of rows.
 
 // RUN: rm -rf %t && mkdir %t
-// RUN: gantry run %s --devices CPU:0 --output dx=%t/dx.npy --output dy=%t/dy.npy --output dz=%t/dz.npy
+// RUN: gantry compile %s --devices CPU:0 -o %t/plan.gantry
+// RUN: gantry run %t/plan.gantry --output dx=%t/dx.npy --output dy=%t/dy.npy --output dz=%t/dz.npy
 // RUN: gantry run %s --devices CPU:0,GPU:0 --simulate --expect dx=%t/dx.npy --expect dy=%t/dy.npy --expect dz=%t/dz.npy --rtol 0 --atol 0
 // RUN: gantry run %s --devices CPU:0 --no-fuse --threads 2 --expect dx=%t/dx.npy --expect dy=%t/dy.npy --expect dz=%t/dz.npy --rtol 0 --atol 0
-// RUN: gantry compile %s --devices CPU:0 -o %t/plan.gantry
 // RUN: gantry plan-text %t/plan.gantry | FileCheck %s
 
 // CHECK-DAG: plan.launch @conv_transpose_{{.*}} "Conv2DBackpropInput/dx"
