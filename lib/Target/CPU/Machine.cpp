@@ -1,4 +1,5 @@
-// Names of CPUs into LLVM's target machines.
+// Names of CPUs into LLVM's target machines. With exceptions: locks are given back where there is
+// no memory for what is known.
 
 #include "Machine.h"
 
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <new>
 
 using namespace mlir;
 using namespace gantry;
@@ -179,9 +181,13 @@ public:
     return entry->second.pop_back_val();
   }
 
+  /// It is gone where there is no memory to keep it.
   void giveBack(StringRef name, std::unique_ptr<llvm::TargetMachine> target) {
-    std::lock_guard<std::mutex> lock(mutex);
-    targets[name].push_back(std::move(target));
+    try {
+      std::lock_guard<std::mutex> lock(mutex);
+      targets[name].push_back(std::move(target));
+    } catch (const std::bad_alloc &) {
+    }
   }
 
 private:
