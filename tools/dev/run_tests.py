@@ -36,7 +36,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIT = "/usr/lib/llvm-22/bin/lit"
 # Processor seconds of the long suites, which start first; only their order matters.
-SECONDS = {"ctest": 400, "lit": 280, "python": 210, "auto": 105, "gradients": 100, "models": 75, "models-cuda": 60,
+SECONDS = {"python": 360, "lit": 280, "ctest": 200, "gradients": 120, "auto": 105, "models": 75, "models-cuda": 60,
         "gradients-gpu": 55, "replicate": 48, "random-ops": 44, "traffic-gpu": 38, "kernel-table": 38, "refusals": 36,
         "static-compiler": 36, "shared-memory": 30, "resume": 30, "onnx": 30, "amx": 30, "onnx-ops": 25, "placement-oracle": 24,
         "convolutions": 24, "attention-bits": 22, "quantized": 20, "products-gpu": 18, "attention-math": 17}
