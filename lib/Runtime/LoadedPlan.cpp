@@ -89,6 +89,19 @@ Status withCommand(const fb::Plan &plan, const fb::Command &command, Status stat
   return Status(status.code(), describeCommand(plan, command) + ": " + status.message());
 }
 
+/// Members of an exchange meet in one process where the machine is simulated, or where all is done
+/// in the plan's order.
+static Status checkMeetings(const LoadedPlan &plan) {
+  if (countOf(plan.metadata().exchanges()) == 0 || plan.hasVirtualClock())
+    return {};
+  for (const Device *device : plan.devices())
+    if (device && !device->runsInline())
+      return Status::unsupported("its tasks exchange bytes, and '" + device->name() +
+                                 "' is one of a job that runs in one process, where GPUs have to "
+                                 "be simulated; compile the graph with --simulate");
+  return {};
+}
+
 Expected<std::shared_ptr<const LoadedPlan>> LoadedPlan::open(std::shared_ptr<Runtime> runtime,
                                                              const std::string &path) {
   Expected<plan::PlanFile> file = plan::PlanFile::open(path, {plan::Check::metadataOnly});
@@ -108,6 +121,7 @@ LoadedPlan::load(std::shared_ptr<Runtime> runtime, plan::PlanFile file, std::str
                                      "run; compile the graph to a plan");
     GANTRY_RETURN_IF_ERROR(plan::proveOrder(loaded->metadata()));
     GANTRY_RETURN_IF_ERROR(loaded->findDevices());
+    GANTRY_RETURN_IF_ERROR(checkMeetings(*loaded));
     GANTRY_RETURN_IF_ERROR(loaded->chooseKernels());
     GANTRY_RETURN_IF_ERROR(loaded->verify(plan::BytesOf::allButConstants));
     GANTRY_RETURN_IF_ERROR(loaded->loadKernels());

@@ -258,8 +258,11 @@ std::vector<CopyRoute> waysOf(const Subject &subject, const Ledger &ledger, bool
   std::vector<CopyRoute> ways;
   std::map<std::tuple<CopyTime, uint32_t, uint32_t, size_t>, size_t> places;
   for (const LedgerCopy &copy : ledger.copies) {
+    // Of collectives those of a kind go one way.
+    const uint32_t from =
+        copy.collective ? nothingSaid - static_cast<uint32_t>(copy.collective->kind()) : copy.from;
     const auto [place, isNew] =
-        places.try_emplace({copy.time, copy.from, copy.to, apart ? ways.size() : 0}, ways.size());
+        places.try_emplace({copy.time, from, copy.to, apart ? ways.size() : 0}, ways.size());
     if (isNew)
       ways.push_back({&copy, 0, 0, 0, {}});
     CopyRoute &way = ways[place->second];
@@ -280,18 +283,28 @@ void printCopies(Page &page, const Subject &subject, const Ledger &ledger, size_
   const std::vector<CopyRoute> ways = waysOf(subject, ledger, apart);
   Table table({"copies", "kind", "from", "to", ">number", ">bytes", ">predicted", "~caused by"});
   std::vector<TaskRow> folded;
-  for (const CopyRoute &way : ways)
-    folded.push_back({{way.first->from},
-                      {way.first->to},
-                      {timeOf(way.first->time), std::string(copyKindName(way.first->kind)),
-                       std::to_string(way.copies), formatBytes(way.bytes),
-                       formatSeconds(way.seconds), someOf(way.causes)}});
+  for (const CopyRoute &way : ways) {
+    const LedgerCopy &first = *way.first;
+    TaskRow row{{first.from},
+                {first.to},
+                {timeOf(first.time), std::string(copyKindName(first.kind)),
+                 std::to_string(way.copies), formatBytes(way.bytes), formatSeconds(way.seconds),
+                 someOf(way.causes)}};
+    if (first.collective) { // from whom is a cell, then
+      row.devices = std::exchange(row.others, {});
+      row.cells.insert(row.cells.begin() + 2, collectiveOf(subject.plan, first));
+    }
+    folded.push_back(std::move(row));
+  }
   folded = foldRows(subject.plan, std::move(folded));
   const size_t shown = std::min(folded.size(), rows);
   for (size_t i = 0; i < shown; ++i) {
     std::vector<std::string> &cells = folded[i].cells;
-    cells.insert(cells.begin() + 2, {devicesText(subject.plan, folded[i].devices),
-                                     devicesText(subject.plan, folded[i].others)});
+    if (folded[i].others.empty())
+      cells.insert(cells.begin() + 3, devicesText(subject.plan, folded[i].devices));
+    else
+      cells.insert(cells.begin() + 2, {devicesText(subject.plan, folded[i].devices),
+                                       devicesText(subject.plan, folded[i].others)});
     table.add(std::move(cells));
   }
   page.print("\n");

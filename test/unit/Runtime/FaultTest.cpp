@@ -189,6 +189,35 @@ TEST(FaultMessage, driversComeBeforePlans) {
   EXPECT_EQ(late.message(), "driver 'sim' comes too late: a plan has been loaded already");
 }
 
+/// A job in one process is done in the plan's order, or its machine is simulated.
+TEST(Devices, ofSeveralTasksDoNotMeetUnlessSimulated_w1) {
+  Faults faults;
+  Ledger ledger;
+  auto runtime = createRuntime();
+  ASSERT_OK(
+      runtime->addDriver(std::make_unique<FaultyDriver>("sim", Memory::apart, faults, ledger)));
+  PlanBuilder b;
+  const uint32_t gpu = b.addDevice("/job:localhost/replica:0/task:1/device:GPU:0", "sim");
+  const uint32_t here = b.addArena(fb::ArenaKind::transient, bytes);
+  const uint32_t there = b.addArena(fb::ArenaKind::transient, bytes, gpu);
+  b.plan.groups.push_back(std::make_unique<fb::GroupT>());
+  b.plan.groups[0]->devices = {0, gpu};
+  b.plan.exchanges.push_back(std::make_unique<fb::ExchangeT>());
+  b.plan.exchanges[0]->sizes = {bytes};
+  b.addFunction("main");
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    fb::CommandT &command = b.addCommand(rank == 0 ? fb::Opcode::send : fb::Opcode::receive);
+    command.buffers = {memory(rank == 0 ? here : there, 0, bytes)};
+    command.copy_kind = fb::CopyKind::betweenTasks;
+    command.device = rank == 0 ? 0 : gpu;
+    command.rank = rank;
+  }
+  EXPECT_EQ(b.load(runtime).status().message(),
+            "'test.gantry': its tasks exchange bytes, and "
+            "'/job:localhost/replica:0/task:1/device:GPU:0' is one of a job that runs in one "
+            "process, where GPUs have to be simulated; compile the graph with --simulate");
+}
+
 /// A plan on two devices: copies between them go up and down, and are counted where they run.
 TEST(Devices, copyBetweenHostAndADeviceApart_x3) {
   Faults faults;

@@ -21,9 +21,10 @@ TEST(Job, TellsWhoSendsWhat) {
   EXPECT_NE(page.find("order proven: 3 exchanges in 1 group, 2 messages"), std::string::npos)
       << page;
   // Task 0 sends 64, 128, 40, 80 bytes and the loop's condition; it receives 32 and 24.
-  EXPECT_NE(page.find("313 B       56 B"), std::string::npos) << page;
-  EXPECT_NE(page.find("128 B      201 B"), std::string::npos) << page;
-  EXPECT_NE(page.find("24 B      208 B"), std::string::npos) << page;
+  EXPECT_NE(page.find("313 bytes   56 bytes          5"), std::string::npos) << page;
+  EXPECT_NE(page.find("128 bytes  201 bytes          5"), std::string::npos) << page;
+  EXPECT_NE(page.find("24 bytes  208 bytes          3"), std::string::npos) << page;
+  EXPECT_NE(page.find("every run            net   all_gather of 3"), std::string::npos) << page;
   const std::string log = show::placementLog(file->plan(), function, show::Form::people);
   EXPECT_NE(log.find("Copying 64 bytes from /job:worker/replica:0/task:0/device:CPU:0 to "
                      "/job:worker/replica:0/task:1/device:CPU:0\n"),
@@ -33,7 +34,7 @@ TEST(Job, TellsWhoSendsWhat) {
                      "/job:worker/replica:0/task:2/device:CPU:0\n"),
             std::string::npos)
       << log;
-  EXPECT_NE(log.find("9 copies per run, 464 B (net 9)"), std::string::npos) << log;
+  EXPECT_NE(log.find("9 copies per run, 464 bytes (net 9)"), std::string::npos) << log;
 }
 
 } // namespace
