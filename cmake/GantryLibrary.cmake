@@ -11,7 +11,7 @@
 
 set(GANTRY_COMPILER_LAYERS Dialect Analysis Gradient Frontend Arithmetic Linalg Target Transforms Pipeline Search)
 # Most of the runtime runs once for a plan or for an error, and is text put together: half as large so.
-set(GANTRY_SMALL_LAYERS Support Device Plan Runtime Drivers Machine Show)
+set(GANTRY_SMALL_LAYERS Support Device Judge Plan Runtime Drivers Machine Show)
 # Those among them that read the plan and the runtime in most sources.
 set(GANTRY_RUNTIME_PCH_LAYERS Plan Runtime Drivers Machine Show)
 # -Os of Clang still inlines what is called once and is larger by a quarter.

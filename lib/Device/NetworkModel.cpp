@@ -108,11 +108,11 @@ double NetworkModel::collectiveSeconds(Collective kind, std::span<const uint32_t
   if (kind == Collective::broadcast)
     return broadcastSeconds(members, sizes[0]);
   // By host: how many members it has, and the bytes of their sizes.
-  std::map<uint32_t, std::pair<uint64_t, uint64_t>> at;
+  std::map<uint32_t, std::pair<double, double>> at;
   for (size_t i = 0; i < members.size(); ++i) {
     auto &[count, bytes] = at[hosts[members[i]]];
     ++count;
-    bytes += sizes[i];
+    bytes += static_cast<double>(sizes[i]);
   }
   // Of an all-gather a host sends its own bytes to the members elsewhere; of an all-to-all each of
   // its members sends what those have. Either way one direction of a pair of hosts mirrors the
@@ -125,10 +125,9 @@ double NetworkModel::collectiveSeconds(Collective kind, std::span<const uint32_t
       const bool isSame = host == other;
       if (isSame && here.first < 2)
         continue;
-      double sent = static_cast<double>(here.second) * static_cast<double>(there.first);
-      double received = static_cast<double>(there.second) * static_cast<double>(here.first);
+      double sent = here.second * there.first, received = there.second * here.first;
       if (isSame)
-        sent = received = static_cast<double>(here.second) * static_cast<double>(here.first - 1);
+        sent = received = here.second * (here.first - 1);
       if (kind == Collective::allToAll)
         std::swap(sent, received);
       const Way way = wayBetween(host, other);

@@ -9,7 +9,6 @@
 #include "gantry/Judge/Job.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 
 namespace gantry::judge {
@@ -17,6 +16,11 @@ namespace gantry::judge {
 namespace {
 
 using Kind = Step::Kind;
+
+/// One type of map for all, which takes its code once.
+using Numbers = std::unordered_map<uint64_t, uint32_t>;
+
+uint64_t pairOf(uint32_t high, uint32_t low) { return (uint64_t(high) << 32) + low; }
 
 /// The steps of a list: of task `task`, those from `begin` to before `end`.
 struct List {
@@ -43,8 +47,8 @@ private:
   };
   /// What of a task's list the steps that come next have to wait for.
   struct Front {
-    std::optional<uint32_t> join;                  ///< the last branch or loop
-    std::unordered_map<uint32_t, uint32_t> queues; ///< nodes behind it, the last of each queue
+    std::optional<uint32_t> join; ///< the last branch or loop
+    Numbers queues;               ///< nodes behind it, the last of each queue
   };
 
   const Job &job;
@@ -52,7 +56,7 @@ private:
   std::vector<std::vector<List>> open; ///< lists with their twins that are not yet sorted
   // Of the lists at hand.
   std::vector<Node> nodes;
-  std::unordered_map<uint64_t, uint32_t> shared; ///< by kind and number: exchanges and twins
+  Numbers shared; ///< by kind and number: exchanges and twins
 
   void matchLists(uint32_t task);
   void addList(const List &list);
@@ -112,7 +116,7 @@ uint32_t Sorter::nodeOf(uint32_t task, uint32_t step) {
   const Step &what = job.tasks[task].steps[step];
   auto added = static_cast<uint32_t>(nodes.size());
   if (what.kind == Kind::exchange || nests(what.kind)) {
-    const uint64_t name = (uint64_t(what.kind) << 32) + what.number;
+    const uint64_t name = pairOf(static_cast<uint32_t>(what.kind), what.number);
     added = shared.try_emplace(name, added).first->second;
   }
   if (added == nodes.size())
@@ -130,7 +134,7 @@ void Sorter::addList(const List &list) {
   const auto &[task, begin, end] = list;
   const std::vector<Step> &steps = job.tasks[task].steps;
   Front front;
-  std::unordered_map<uint32_t, uint32_t> signals;   // nodes, by semaphore
+  Numbers signals;                                  // nodes, by semaphore
   std::vector<std::pair<uint32_t, uint32_t>> waits; // nodes and semaphores
   for (uint32_t i = begin; i < end; ++i) {
     const Step &step = steps[i];
@@ -211,11 +215,11 @@ Stuck::Place Sorter::placeIn(const Node &node, uint32_t task) const {
 /// is one, until a task is at a node again: so each task has come to where it is told.
 Stuck Sorter::findCircle(const std::vector<uint32_t> &left) const {
   std::vector<Edge> way;
-  std::map<Stuck::Place, size_t> seen; // tasks and nodes
+  Numbers seen; // tasks and nodes
   auto at = static_cast<uint32_t>(
       std::ranges::find_if(left, [](uint32_t count) { return count != 0; }) - left.begin());
   uint32_t task = nodes[at].steps.front().first;
-  while (seen.try_emplace({task, at}, way.size()).second) {
+  while (seen.try_emplace(pairOf(task, at), static_cast<uint32_t>(way.size())).second) {
     const Edge *next = nullptr;
     for (const Edge &edge : nodes[at].waitsFor)
       if (left[edge.before] != 0 && (!next || edge.task == task))
@@ -225,7 +229,7 @@ Stuck Sorter::findCircle(const std::vector<uint32_t> &left) const {
     way.push_back(*next);
     task = next->task, at = next->before;
   }
-  way.erase(way.begin(), way.begin() + static_cast<ptrdiff_t>(seen.at({task, at})));
+  way.erase(way.begin(), way.begin() + static_cast<ptrdiff_t>(seen.at(pairOf(task, at))));
   // Of what a task waits for, the last is what it has come to, which another one waits for, too.
   Stuck stuck, inside;
   for (size_t i = 0; i < way.size(); ++i) {
@@ -236,7 +240,7 @@ Stuck Sorter::findCircle(const std::vector<uint32_t> &left) const {
       stuck.circle.push_back(place);
   }
   std::vector<Stuck::Place> &circle = stuck.circle.empty() ? inside.circle : stuck.circle;
-  std::ranges::rotate(circle, std::ranges::min_element(circle));
+  std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
   return {circle};
 }
 

@@ -3,23 +3,15 @@
 #include "gantry/Plan/PlanTopology.h"
 
 #include <algorithm>
-#include <map>
 
 namespace gantry::plan {
 
 Tasks::Tasks(const fb::Plan &plan) {
-  std::map<TaskName, uint32_t> found;
-  std::vector<std::map<TaskName, uint32_t>::iterator> places;
-  for (const fb::Device *device : each(plan.devices())) {
-    Expected<DeviceName> name = nameOf(*device);
-    places.push_back(found.try_emplace(taskOf(name ? *name : DeviceName())).first);
-  }
-  for (auto &[name, index] : found) {
-    index = count();
-    all.push_back(name);
-  }
-  for (const auto &place : places)
-    byDevice.push_back(place->second);
+  const Topology topology = topologyOf(plan);
+  all = tasksOf(topology);
+  for (const LogicalDevice &device : topology.logical)
+    byDevice.push_back(static_cast<uint32_t>(
+        std::lower_bound(all.begin(), all.end(), taskOf(device.name)) - all.begin()));
 }
 
 bool TaskView::has(const fb::Function &function, const fb::Command &command) const {

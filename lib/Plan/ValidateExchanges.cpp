@@ -10,8 +10,10 @@
 
 #include "gantry/Plan/Exchanges.h"
 #include "gantry/Plan/Tasks.h"
+#include "gantry/Support/Format.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 namespace gantry::plan {
@@ -48,30 +50,31 @@ private:
                     std::vector<uint32_t> &last) {
     GANTRY_RETURN_IF_ERROR(visit(group.devices()));
     if (countOf(group.devices()) < 2)
-      return fail(number(countOf(group.devices())) + " members, expected two or more");
+      return fail(format("%llu members, expected two or more", Number(countOf(group.devices()))));
     for (uint32_t device : *group.devices()) {
       GANTRY_RETURN_IF_ERROR(checkDeviceIndex(device));
       if (std::exchange(last[tasks.of(device)], index) == index)
-        return fail("two members in task '" + tasks.names()[tasks.of(device)].str() +
-                    "', expected each in a task of its own");
+        return fail(format("two members in task '%s', expected each in a task of its own",
+                           tasks.names()[tasks.of(device)].str().c_str()));
     }
     return {};
   }
 
   Status checkExchange(const fb::Exchange &exchange) {
     if (!inEnum(exchange.kind()))
-      return fail("unknown kind " + number(static_cast<uint8_t>(exchange.kind())));
+      return fail(format("unknown kind %llu", Number(static_cast<uint8_t>(exchange.kind()))));
     GANTRY_RETURN_IF_ERROR(checkIndex(exchange.group(), countOf(plan.groups()), "group"));
     GANTRY_RETURN_IF_ERROR(visit(exchange.sizes()));
     GANTRY_RETURN_IF_ERROR(visit(exchange.rows()));
     const uint64_t members = membersOf(plan, exchange).size();
     const bool isMessage = exchange.kind() == fb::ExchangeKind::message;
     if (isMessage && members != 2)
-      return fail("a message between " + number(members) + " members, expected two");
+      return fail(format("a message between %llu members, expected two", Number(members)));
     const bool isOneSize = isMessage || exchange.kind() == fb::ExchangeKind::broadcast;
     const uint64_t wanted = isOneSize ? 1 : members;
     if (countOf(exchange.sizes()) != wanted)
-      return fail(number(countOf(exchange.sizes())) + " sizes, expected " + number(wanted));
+      return fail(
+          format("%llu sizes, expected %llu", Number(countOf(exchange.sizes())), Number(wanted)));
     const uint64_t rows = countOf(exchange.rows());
     if (rows != 0 && (exchange.kind() != fb::ExchangeKind::allToAll || rows != members))
       return fail("rows of " + number(rows) + " members, expected none" +
@@ -108,7 +111,7 @@ public:
     for (const fb::Function *each : allFunctions(plan)) {
       function = each;
       semaphores.assign(function->num_semaphores(), nothingSaid);
-      std::vector<uint32_t> inside;
+      std::set<uint32_t> inside;
       GANTRY_RETURN_IF_ERROR(checkBlock(0, inside));
     }
     place = "exchanges[" +
@@ -131,14 +134,14 @@ private:
   }
 
   void setPlace(uint32_t block, uint32_t index, const fb::Command &command) {
-    place = "function '" + std::string(textOf(function->name())) + "', block " + number(block) +
-            ", command " + number(index) + " (" + fb::EnumNameOpcode(command.opcode()) +
-            (command.name() ? " '" + command.name()->str() + "'" : "") + ")";
+    const bool isNamed = command.name();
+    place = format("function '%s', block %u, command %u (%s%s%s%s)", function->name()->c_str(),
+                   block, index, fb::EnumNameOpcode(command.opcode()), isNamed ? " '" : "",
+                   isNamed ? command.name()->c_str() : "", isNamed ? "'" : "");
   }
 
-  /// Recursive; blocks are a tree that is not deep. `inside` gets the tasks of its commands, some
-  /// of them several times.
-  Status checkBlock(uint32_t block, std::vector<uint32_t> &inside) {
+  /// Recursive; blocks are a tree that is not deep. `inside` gets the tasks of its commands.
+  Status checkBlock(uint32_t block, std::set<uint32_t> &inside) {
     const auto *commands = function->blocks()->Get(block)->commands();
     for (uint32_t i = 0; i < countOf(commands); ++i) {
       const fb::Command &command = *commands->Get(i);
@@ -147,7 +150,7 @@ private:
         GANTRY_RETURN_IF_ERROR(checkNested(command, block, i, inside));
         continue;
       }
-      inside.push_back(tasks.of(command.device()));
+      inside.insert(tasks.of(command.device()));
       GANTRY_RETURN_IF_ERROR(checkOwn(command));
       if (!isExchange(command))
         continue;
@@ -155,8 +158,8 @@ private:
         GANTRY_RETURN_IF_ERROR(checkFirst(command));
       if (command.rank() + 1 < members(command).size() &&
           (i + 1 == countOf(commands) || !isNext(command, *commands->Get(i + 1))))
-        return fail("member " + number(command.rank() + 1) + " of exchange " +
-                    number(command.exchange()) + " does not stand behind it");
+        return fail(format("member %llu of exchange %llu does not stand behind it",
+                           Number(command.rank() + 1), Number(command.exchange())));
       GANTRY_RETURN_IF_ERROR(checkMember(command));
     }
     return {};
@@ -173,10 +176,10 @@ private:
 
   Status checkFirst(const fb::Command &command) {
     if (command.rank() != 0)
-      return fail("member " + number(command.rank() - 1) + " of exchange " +
-                  number(command.exchange()) + " does not stand before it");
+      return fail(format("member %llu of exchange %llu does not stand before it",
+                         Number(command.rank() - 1), Number(command.exchange())));
     if (isUsed[command.exchange()])
-      return fail("exchange " + number(command.exchange()) + " is there twice");
+      return fail(format("exchange %llu is there twice", Number(command.exchange())));
     isUsed[command.exchange()] = true;
     return {};
   }
@@ -186,13 +189,14 @@ private:
     const uint32_t task = tasks.of(command.device());
     for (const fb::BufferRef *buffer : each(command.buffers()))
       if (taskOf(*buffer) != task)
-        return fail("a buffer is in task " + taskName(taskOf(*buffer)) + ", the command in " +
-                    taskName(task));
+        return fail(format("a buffer is in task %s, the command in %s",
+                           taskName(taskOf(*buffer)).c_str(), taskName(task).c_str()));
     if (command.opcode() == fb::Opcode::signal)
       semaphores[command.signal()] = task;
     if (command.opcode() == fb::Opcode::wait && semaphores[command.signal()] != task)
-      return fail("semaphore " + number(command.signal()) + " is signalled in task " +
-                  taskName(semaphores[command.signal()]) + ", the command is in " + taskName(task));
+      return fail(format("semaphore %llu is signalled in task %s, the command is in %s",
+                         Number(command.signal()), taskName(semaphores[command.signal()]).c_str(),
+                         taskName(task).c_str()));
     return {};
   }
 
@@ -201,14 +205,14 @@ private:
     const fb::Exchange &exchange = exchangeOf(plan, command);
     const uint32_t rank = command.rank(), device = members(command)[rank];
     if (command.device() != device)
-      return fail("it is on device " + number(command.device()) + ", member " + number(rank) +
-                  " of its group is device " + number(device));
+      return fail(format("it is on device %llu, member %llu of its group is device %llu",
+                         Number(command.device()), Number(rank), Number(device)));
     fb::Opcode wanted = fb::Opcode::part;
     if (exchange.kind() == fb::ExchangeKind::message)
       wanted = rank == 0 ? fb::Opcode::send : fb::Opcode::receive;
     if (command.opcode() != wanted)
-      return fail("member " + number(rank) + " of exchange " + number(command.exchange()) +
-                  ", expected a " + fb::EnumNameOpcode(wanted));
+      return fail(format("member %llu of exchange %llu, expected a %s", Number(rank),
+                         Number(command.exchange()), fb::EnumNameOpcode(wanted)));
     if (command.copy_kind() != fb::CopyKind::betweenTasks)
       return fail("the copy kind is not that between tasks");
     return checkBytes(command, exchange);
@@ -226,11 +230,12 @@ private:
       const fb::BufferRef &buffer = *command.buffers()->Get(i);
       const uint64_t wanted = writes(command, i) ? planned.destination(rank) : planned.source(rank);
       if (buffer.size() != wanted)
-        return fail("buffer " + number(i) + " has " + number(buffer.size()) +
-                    " bytes, the exchange has " + number(wanted) + " for it");
+        return fail(format("buffer %llu has %llu bytes, the exchange has %llu for it", Number(i),
+                           Number(buffer.size()), Number(wanted)));
       if (plan::deviceOf(plan, *function, buffer) != command.device())
-        return fail("a buffer is on device " + number(plan::deviceOf(plan, *function, buffer)) +
-                    ", the command on device " + number(command.device()));
+        return fail(format("a buffer is on device %llu, the command on device %llu",
+                           Number(plan::deviceOf(plan, *function, buffer)),
+                           Number(command.device())));
     }
     return isBoth ? checkApart(*command.buffers()->Get(0), *command.buffers()->Get(1)) : Status();
   }
@@ -242,34 +247,36 @@ private:
     return {};
   }
 
+  Status failNested(std::set<uint32_t> inside, const std::vector<uint32_t> &there) const {
+    for (uint32_t task : there)
+      inside.erase(task);
+    if (inside.empty())
+      return fail("its conditions are not those of the tasks that have commands inside, in their "
+                  "order");
+    return fail(format("it has commands of task %s inside, and no condition there",
+                       taskName(*inside.begin()).c_str()));
+  }
+
   /// A condition for each task that has commands inside, and for no other.
   Status checkNested(const fb::Command &command, uint32_t block, uint32_t index,
-                     std::vector<uint32_t> &around) {
-    std::vector<uint32_t> inside, there;
+                     std::set<uint32_t> &around) {
+    std::set<uint32_t> inside;
+    std::vector<uint32_t> there;
     for (uint32_t nested : each(command.blocks()))
       GANTRY_RETURN_IF_ERROR(checkBlock(nested, inside));
     setPlace(block, index, command);
-    std::ranges::sort(inside);
-    inside.erase(std::ranges::unique(inside).begin(), inside.end());
     for (const fb::BufferRef *condition : each(command.conditions()))
       there.push_back(taskOf(*condition));
     if (there.empty())
       there.push_back(taskOf(*command.condition()));
-    around.insert(around.end(), there.begin(), there.end());
+    around.insert(there.begin(), there.end());
     if (inside.empty() && there.size() == 1)
       return {};
-    if (there != inside) {
-      std::ranges::sort(there);
-      for (uint32_t task : inside)
-        if (!std::ranges::binary_search(there, task))
-          return fail("it has commands of task " + taskName(task) +
-                      " inside, and no condition there");
-      return fail("its conditions are not those of the tasks that have commands inside, in their "
-                  "order");
-    }
+    if (!std::equal(there.begin(), there.end(), inside.begin(), inside.end()))
+      return failNested(inside, there);
     if (inside.size() > 1 && !textOf(command.library()).empty())
-      return fail("a library decides it, and it has commands of " + number(inside.size()) +
-                  " tasks inside");
+      return fail(format("a library decides it, and it has commands of %llu tasks inside",
+                         Number(inside.size())));
     return {};
   }
 };

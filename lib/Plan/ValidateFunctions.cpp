@@ -5,6 +5,7 @@
 #include "gantry/Plan/Exchanges.h"
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/MatrixProduct.h"
+#include "gantry/Support/Format.h"
 
 #include <algorithm>
 #include <cstring>
@@ -104,12 +105,14 @@ private:
     if (textOf(end.of()).empty())
       return fail("it is a part of an end without a name");
     if (end.axis() >= shape.size())
-      return fail("it is a part along axis " + number(end.axis()) + " of " + number(shape.size()));
+      return fail(
+          format("it is a part along axis %llu of %llu", Number(end.axis()), Number(shape.size())));
     const auto size = static_cast<uint64_t>(shape[end.axis()]);
     if (end.size() != size)
-      return fail("it is a part of " + number(end.size()) + " elements, and has " + number(size));
+      return fail(
+          format("it is a part of %llu elements, and has %llu", Number(end.size()), Number(size)));
     if (end.begin() > INT64_MAX - size)
-      return fail("it is a part that begins at " + number(end.begin()));
+      return fail(format("it is a part that begins at %llu", Number(end.begin())));
     return {};
   }
 
@@ -121,10 +124,11 @@ private:
       most += countOf(block->commands());
     numCommands = most;
     if (function->num_semaphores() > most)
-      return fail(number(function->num_semaphores()) + " semaphores for " + number(most) +
-                  " commands");
+      return fail(format("%llu semaphores for %llu commands", Number(function->num_semaphores()),
+                         Number(most)));
     if (function->num_queues() == 0 || function->num_queues() > std::max<uint64_t>(most, 64))
-      return fail(number(function->num_queues()) + " queues for " + number(most) + " commands");
+      return fail(
+          format("%llu queues for %llu commands", Number(function->num_queues()), Number(most)));
     return {};
   }
 
@@ -147,9 +151,9 @@ private:
   /// Recursive, at most maxBlockDepth deep. A block is used once, so the blocks are a tree.
   Status checkBlock(const std::string &name, uint32_t index, unsigned depth) {
     if (depth > maxBlockDepth)
-      return fail("branches and loops are nested over " + number(maxBlockDepth) + " deep");
+      return fail(format("branches and loops are nested over %llu deep", Number(maxBlockDepth)));
     if (blockUsed[index])
-      return fail("block " + number(index) + " is used twice");
+      return fail(format("block %llu is used twice", Number(index)));
     blockUsed[index] = 1;
 
     const auto *commands = function->blocks()->Get(index)->commands();
@@ -180,7 +184,7 @@ private:
 
   Status checkCommand(const fb::Command &command) {
     if (!inEnum(command.opcode()))
-      return fail("unknown opcode " + number(static_cast<uint8_t>(command.opcode())));
+      return fail(format("unknown opcode %llu", Number(static_cast<uint8_t>(command.opcode()))));
     place += std::string(" (") + opcodeNames[static_cast<size_t>(command.opcode())];
     if (command.name())
       place += " '" + command.name()->str() + "'";
@@ -235,9 +239,9 @@ private:
     else if (command.opcode() == fb::Opcode::check)
       wantedBuffers = std::max<uint64_t>(buffers, 1); // and what it holds
     if (buffers != wantedBuffers)
-      return fail(number(buffers) + " buffers, expected " + number(wantedBuffers));
+      return fail(format("%llu buffers, expected %llu", Number(buffers), Number(wantedBuffers)));
     if (also != 0 && command.opcode() != fb::Opcode::copy)
-      return fail("it names " + number(also) + " further values, and is not a copy");
+      return fail(format("it names %llu further values, and is not a copy", Number(also)));
     if (command.index_check() && command.opcode() != fb::Opcode::check)
       return fail("it says what indices it checks, and is not a check");
     if (isDecidedByLibrary(command) && command.opcode() != fb::Opcode::branch)
@@ -253,11 +257,13 @@ private:
     GANTRY_RETURN_IF_ERROR(checkIndex(command.kernel(), countOf(plan.kernels()), "kernel"));
     uint32_t count = countOf(command.buffers());
     if (command.num_results() > count)
-      return fail(number(command.num_results()) + " results among " + number(count) + " buffers");
+      return fail(
+          format("%llu results among %llu buffers", Number(command.num_results()), Number(count)));
     if (command.has_scratch() && command.num_results() == 0)
       return fail("it has scratch memory, and writes no buffer");
     if (command.items() > INT64_MAX || command.grain() == 0 || command.grain() > INT64_MAX)
-      return fail(number(command.items()) + " work items in grains of " + number(command.grain()));
+      return fail(format("%llu work items in grains of %llu", Number(command.items()),
+                         Number(command.grain())));
     for (uint32_t i = 0; i < count; ++i) {
       const fb::BufferRef &buffer = *command.buffers()->Get(i);
       Access access = i < count - command.num_results() ? Access::read : Access::write;
@@ -276,9 +282,9 @@ private:
     const fb::Kernel &kernel = *plan.kernels()->Get(command.kernel());
     for (const fb::Variant *variant : each(kernel.variants()))
       if (isCollective(*variant) && !inLibrary)
-        return fail("kernel '" + kernel.symbol()->str() +
-                    "' is a part of a collective, outside of a block of the library '" +
-                    variant->library()->str() + "'");
+        return fail(
+            format("kernel '%s' is a part of a collective, outside of a block of the library '%s'",
+                   kernel.symbol()->c_str(), variant->library()->c_str()));
     return {};
   }
 
@@ -338,8 +344,8 @@ private:
     const uint64_t there = command.has_scratch() ? command.buffers()->Get(count - 1)->size() : 0;
     for (const fb::Variant *variant : each(kernel.variants()))
       if (textOf(variant->driver()) == driver && variant->scratch() > there)
-        return fail("kernel '" + kernel.symbol()->str() + "' needs " + number(variant->scratch()) +
-                    " bytes of scratch memory, the launch has " + number(there));
+        return fail(format("kernel '%s' needs %llu bytes of scratch memory, the launch has %llu",
+                           kernel.symbol()->c_str(), Number(variant->scratch()), Number(there)));
     return {};
   }
 
@@ -349,10 +355,11 @@ private:
     const Copied first = copiedBy(command, 0);
     uint32_t from = deviceOf(first.source), to = deviceOf(first.target);
     if (command.device() != from && command.device() != to)
-      return fail("device " + number(command.device()) + " has neither of the buffers");
+      return fail(format("device %llu has neither of the buffers", Number(command.device())));
     if (command.copy_kind() !=
         copyKindBetween(from, deviceAt(from).type(), to, deviceAt(to).type()))
-      return fail("the copy kind is not that of devices " + number(from) + " and " + number(to));
+      return fail(
+          format("the copy kind is not that of devices %llu and %llu", Number(from), Number(to)));
     return numCopied(command) == 1 ? Status() : checkTransfer(command, from, to);
   }
 
@@ -361,7 +368,7 @@ private:
     GANTRY_RETURN_IF_ERROR(checkBuffer(source, Access::read));
     GANTRY_RETURN_IF_ERROR(checkBuffer(target, Access::write));
     if (source.size() != target.size())
-      return fail("from " + number(source.size()) + " to " + number(target.size()) + " bytes");
+      return fail(format("from %llu to %llu bytes", Number(source.size()), Number(target.size())));
     bool sameBytes = source.space() == target.space() && source.index() == target.index();
     // A copy onto itself does nothing; a shifted one depends on the order of its bytes.
     if (sameBytes && source.offset() != target.offset() &&
@@ -384,8 +391,8 @@ private:
       const fb::BufferRef &buffer = *command.buffers()->Get(i);
       const bool written = i % 2 == 1;
       if (deviceOf(buffer) != (written ? to : from))
-        return fail("its values do not all go from device " + number(from) + " to device " +
-                    number(to));
+        return fail(format("its values do not all go from device %llu to device %llu", Number(from),
+                           Number(to)));
       if (buffer.size() != 0)
         ranges.push_back({{buffer.space(), buffer.index(), buffer.offset()},
                           buffer.offset() + buffer.size(),
@@ -433,7 +440,7 @@ private:
   Status checkCondition(const fb::BufferRef &condition) const {
     GANTRY_RETURN_IF_ERROR(checkBuffer(condition, Access::read));
     if (condition.size() != 1)
-      return fail("the condition has " + number(condition.size()) + " bytes, expected 1");
+      return fail(format("the condition has %llu bytes, expected 1", Number(condition.size())));
     if (deviceAt(deviceOf(condition)).type() != fb::DeviceType::cpu)
       return fail("the condition is not on the host");
     return {};
@@ -456,7 +463,7 @@ private:
     for (const fb::BufferRef *buffer : each(command.buffers()))
       GANTRY_RETURN_IF_ERROR(checkBuffer(*buffer, Access::read));
     if (first.size() != 2 * sizeof(int64_t))
-      return fail("it reads " + number(first.size()) + " bytes, expected 16");
+      return fail(format("it reads %llu bytes, expected 16", Number(first.size())));
     if (deviceOf(first) != command.device() ||
         deviceAt(command.device()).type() != fb::DeviceType::cpu)
       return fail("what it reads is not on the host");
@@ -468,7 +475,7 @@ private:
   Status checkSignal(const fb::Command &command) {
     GANTRY_RETURN_IF_ERROR(checkIndex(command.signal(), function->num_semaphores(), "semaphore"));
     if (signalSeen[command.signal()])
-      return fail("semaphore " + number(command.signal()) + " is signalled twice");
+      return fail(format("semaphore %llu is signalled twice", Number(command.signal())));
     signalSeen[command.signal()] = signalled[command.signal()] = 1;
     return {};
   }
@@ -476,7 +483,8 @@ private:
   Status checkWait(const fb::Command &command) const {
     GANTRY_RETURN_IF_ERROR(checkIndex(command.signal(), function->num_semaphores(), "semaphore"));
     if (!signalled[command.signal()])
-      return fail("nothing signals semaphore " + number(command.signal()) + " before this wait");
+      return fail(
+          format("nothing signals semaphore %llu before this wait", Number(command.signal())));
     return {};
   }
 
@@ -498,7 +506,7 @@ private:
     case fb::Space::output:
       return checkBound(buffer, outputSizes, "output");
     }
-    return fail("unknown space " + number(static_cast<uint8_t>(buffer.space())));
+    return fail(format("unknown space %llu", Number(static_cast<uint8_t>(buffer.space()))));
   }
 
   /// Bytes of an arena that the function may use.
@@ -524,24 +532,25 @@ private:
     if (access == Access::read)
       return {};
     if (buffer.space() == fb::Space::input)
-      return fail("it writes input " + number(buffer.index()));
+      return fail(format("it writes input %llu", Number(buffer.index())));
     if (buffer.space() != fb::Space::arena)
       return {};
     fb::ArenaKind kind = plan.arenas()->Get(buffer.index())->kind();
     if (kind == fb::ArenaKind::constants)
-      return fail("it writes the constants in arena " + number(buffer.index()));
+      return fail(format("it writes the constants in arena %llu", Number(buffer.index())));
     // The runtime locks the state of functions that say so, and of no others.
     if (kind == fb::ArenaKind::variables && !function->writes_variables())
-      return fail("it writes the variables in arena " + number(buffer.index()) +
-                  ", but the function has no writes_variables");
+      return fail(
+          format("it writes the variables in arena %llu, but the function has no writes_variables",
+                 Number(buffer.index())));
     return {};
   }
 
   Status checkBuffer(const fb::BufferRef &buffer, Access access, uint32_t device) const {
     GANTRY_RETURN_IF_ERROR(checkBuffer(buffer, access));
     if (deviceOf(buffer) != device)
-      return fail("a buffer is on device " + number(deviceOf(buffer)) + ", the command on device " +
-                  number(device));
+      return fail(format("a buffer is on device %llu, the command on device %llu",
+                         Number(deviceOf(buffer)), Number(device)));
     return {};
   }
 
@@ -557,15 +566,15 @@ private:
         return fail("it has no buffer");
       GANTRY_RETURN_IF_ERROR(checkBuffer(*value->buffer(), Access::read));
       if (value->first() > value->last() || value->last() > numCommands)
-        return fail("it lives in commands " + number(value->first()) + " to " +
-                    number(value->last()) + " of " + number(numCommands));
+        return fail(format("it lives in commands %llu to %llu of %llu", Number(value->first()),
+                           Number(value->last()), Number(numCommands)));
       if (!value->type())
         continue;
       uint64_t bytes = 0;
       GANTRY_RETURN_IF_ERROR(checkType(value->type(), &bytes));
       if (bytes != value->buffer()->size())
-        return fail("its type has " + number(bytes) + " bytes, its buffer " +
-                    number(value->buffer()->size()));
+        return fail(format("its type has %llu bytes, its buffer %llu", Number(bytes),
+                           Number(value->buffer()->size())));
     }
     return {};
   }
@@ -579,9 +588,9 @@ private:
       if (textOf(op->log_name()).empty())
         return fail("it has no log name");
       if (op->part() > fb::StepPart::MAX)
-        return fail("it is of part " + number(static_cast<uint64_t>(op->part())) +
-                    " of a step; there are 0 to " +
-                    number(static_cast<uint64_t>(fb::StepPart::MAX)));
+        return fail(format("it is of part %llu of a step; there are 0 to %llu",
+                           Number(static_cast<uint64_t>(op->part())),
+                           Number(static_cast<uint64_t>(fb::StepPart::MAX))));
       GANTRY_RETURN_IF_ERROR(checkDeviceIndex(op->device()));
       GANTRY_RETURN_IF_ERROR(visit(op->rejected()));
       GANTRY_RETURN_IF_ERROR(visit(op->attributes()));

@@ -2,7 +2,7 @@
 
 #include "gantry/Plan/Views.h"
 #include "gantry/Runtime/ThreadPool.h"
-#include "gantry/Support/Bytes.h"
+#include "gantry/Support/Format.h"
 
 #include <algorithm>
 
@@ -16,12 +16,12 @@ namespace {
 
 /// "bytes 64 to 128 of arena 2"
 std::string describeBuffer(const fb::BufferRef &buffer) {
-  const char *space = buffer.space() == fb::Space::arena   ? "arena "
-                      : buffer.space() == fb::Space::input ? "input "
-                                                           : "output ";
-  return "bytes " + std::to_string(buffer.offset()) + " to " +
-         std::to_string(buffer.offset() + buffer.size()) + " of " + space +
-         std::to_string(buffer.index());
+  const char *space = buffer.space() == fb::Space::arena   ? "arena"
+                      : buffer.space() == fb::Space::input ? "input"
+                                                           : "output";
+  return format("bytes %llu to %llu of %s %u", static_cast<unsigned long long>(buffer.offset()),
+                static_cast<unsigned long long>(buffer.offset() + buffer.size()), space,
+                buffer.index());
 }
 
 } // namespace
@@ -199,20 +199,27 @@ Status SimRun::order(Queue &queue, double begin) {
 }
 
 Status SimRun::runCommand(Queue &queue, double begin) {
+  const fb::Command &command = commandOf(stepAt(queue.todo[queue.next]));
+  const double end = begin + clock.duration(command);
+  GANTRY_RETURN_IF_ERROR(performHead(queue, begin, end));
+  busyUntil[clock.resource(command)] = end;
+  return finish(queue, end);
+}
+
+/// The head of the queue, once its arguments and its order were found to be right.
+Status SimRun::performHead(Queue &queue, double begin, double end) {
   const StepIndex index = queue.todo[queue.next];
   const Step &step = stepAt(index);
   const fb::Command &command = commandOf(step);
   Status status = checkArguments(step);
+  if (status.ok()) {
+    GANTRY_RETURN_IF_ERROR(checkOrder(queue, index));
+    status = perform(step);
+  }
   if (!status.ok())
     return withCommand(metadata, command, std::move(status));
-  GANTRY_RETURN_IF_ERROR(checkOrder(queue, index));
-  status = perform(step);
-  if (!status.ok())
-    return withCommand(metadata, command, std::move(status));
-  const double end = begin + clock.duration(command);
-  busyUntil[clock.resource(command)] = end;
   timeline.push_back({&command, program.plan().device(command.device()), queue.number, begin, end});
-  return finish(queue, end);
+  return {};
 }
 
 /// All members at once; the bytes move with the last one.
@@ -221,17 +228,8 @@ Status SimRun::exchange(const Step &first, double begin) {
   const double end = begin + clock.duration(command);
   for (const Step &member : program.membersOf(first)) {
     Queue &queue = queueOf(member);
-    const StepIndex index = queue.todo[queue.next];
-    const fb::Command &own = commandOf(member);
     tasks[queue.task].races.begin(queue.local);
-    Status status = checkArguments(member);
-    if (!status.ok())
-      return withCommand(metadata, own, std::move(status));
-    GANTRY_RETURN_IF_ERROR(checkOrder(queue, index));
-    status = perform(member);
-    if (!status.ok())
-      return withCommand(metadata, own, std::move(status));
-    timeline.push_back({&own, program.plan().device(own.device()), queue.number, begin, end});
+    GANTRY_RETURN_IF_ERROR(performHead(queue, begin, end));
   }
   for (const plan::CommandClock::Resource &way : clock.waysOf(command))
     busyUntil[way] = end;
@@ -275,12 +273,12 @@ Status SimRun::checkArguments(const Step &step) const {
     bool simulated = machine.owns(wanted);
     if (simulated ? machine.holds(wanted, step.buffers[i], buffer.size()) : owner.empty())
       continue;
-    std::string where = owner.empty() ? "the host" : "'" + owner + "'";
-    if (simulated && owner == wanted.name())
-      where += ", but outside of what is allocated there";
-    return Status::invalidArgument("argument " + std::to_string(i) + " (" + describeBuffer(buffer) +
-                                   ") lies in the memory of " + where + "; expected an arena of '" +
-                                   wanted.name() + "'");
+    const bool isOutside = simulated && owner == wanted.name();
+    const std::string where = owner.empty() ? "the host" : "'" + owner + "'";
+    return Status::invalidArgument(
+        format("argument %u (%s) lies in the memory of %s%s; expected an arena of '%s'", i,
+               describeBuffer(buffer).c_str(), where.c_str(),
+               isOutside ? ", but outside of what is allocated there" : "", wanted.name().c_str()));
   }
   return {};
 }
@@ -302,29 +300,31 @@ Status SimRun::checkOrder(const Queue &queue, StepIndex index) {
 Status SimRun::missingWait(RaceCheck::Use a, RaceCheck::Use b) const {
   if (b.step < a.step)
     std::swap(a, b);
+  auto name = [&](const RaceCheck::Use &each) {
+    return describeCommand(metadata, commandOf(stepAt(each.step)));
+  };
   auto use = [&](const RaceCheck::Use &each) {
     const fb::Command &command = commandOf(stepAt(each.step));
-    return describeCommand(metadata, command) + " (queue " + std::to_string(command.queue()) +
-           ") " + (each.writes ? "writes " : "reads ") +
-           describeBuffer(*command.buffers()->Get(each.buffer));
+    return format("%s (queue %u) %s %s", name(each).c_str(), command.queue(),
+                  each.writes ? "writes" : "reads",
+                  describeBuffer(*command.buffers()->Get(each.buffer)).c_str());
   };
-  std::string first = describeCommand(metadata, commandOf(stepAt(a.step)));
-  std::string second = describeCommand(metadata, commandOf(stepAt(b.step)));
-  return Status::corrupt("missing wait: " + use(a) + ", " + use(b) +
-                         ", and nothing orders them; signal after " + first + " and wait before " +
-                         second);
+  return Status::corrupt(
+      format("missing wait: %s, %s, and nothing orders them; signal after %s and "
+             "wait before %s",
+             use(a).c_str(), use(b).c_str(), name(a).c_str(), name(b).c_str()));
 }
 
 Status SimRun::deadlock() const {
   for (const Queue &queue : queues)
     if (queue.next < queue.todo.size()) {
       const Step &step = stepAt(queue.todo[queue.next]);
-      const bool isExchange = step.kind == Step::Kind::exchange;
       return withCommand(metadata, commandOf(step),
-                         Status::corrupt(isExchange ? "it waits for members that do not come"
-                                                    : "it waits for semaphore " +
-                                                          std::to_string(step.target) +
-                                                          ", which nothing signals"));
+                         Status::corrupt(step.kind == Step::Kind::exchange
+                                             ? "it waits for members that do not come"
+                                             : format("it waits for semaphore %u, which nothing "
+                                                      "signals",
+                                                      step.target)));
     }
   return {};
 }

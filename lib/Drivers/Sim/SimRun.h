@@ -76,6 +76,7 @@ private:
   Status start(Queue &queue);
   Status order(Queue &queue, double begin);
   Status runCommand(Queue &queue, double begin);
+  Status performHead(Queue &queue, double begin, double end);
   Status exchange(const Step &step, double begin);
   Status finish(Queue &queue, double end);
   Status perform(const Step &step);

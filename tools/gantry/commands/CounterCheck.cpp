@@ -30,31 +30,39 @@ CounterCheck::CounterCheck(const Execution &execution)
     start.push_back(statsOf(plan, d).run);
 }
 
-Status CounterCheck::compareDevice(uint32_t device, uint64_t runs) const {
+/// Copies of a kind, or what is sent to other tasks: `of` picks it from a tally.
+template <typename Of>
+Status CounterCheck::compareCount(uint32_t device, uint64_t runs, const std::string &name,
+                                  Of of) const {
   const runtime::DeviceStats stats = statsOf(plan, device);
-  for (const fb::CopyKind kind : fb::EnumValuesCopyKind()) {
-    const CopyCount counted = {stats.run[kind].copies - start[device][kind].copies,
-                               stats.run[kind].bytes - start[device][kind].bytes,
-                               stats.run[kind].transfers - start[device][kind].transfers};
-    const CopyCount &once = ledger.perRun[device][kind];
-    const CopyCount planned = {once.copies * runs, once.bytes * runs, once.transfers * runs};
-    // How often a loop copies shows only when it runs; what is outside of it is on top.
-    const bool agree = ledger.inside[device][kind].copies
-                           ? counted.copies >= planned.copies && counted.bytes >= planned.bytes
-                           : counted == planned;
-    const char *pattern = "%s counted %s copies in %llu runs: %s; the plan's ledger says %s";
-    if (!agree)
-      return Status::internal(format(pattern, shortDeviceName(plan.metadata(), device).c_str(),
-                                     std::string(copyKindName(kind)).c_str(),
-                                     static_cast<unsigned long long>(runs), text(counted).c_str(),
-                                     text(planned).c_str()));
-    if (stats.load[kind] != load[device][kind])
-      return Status::internal(shortDeviceName(plan.metadata(), device) + " counted " +
-                              std::string(copyKindName(kind)) +
-                              " copies at load: " + text(stats.load[kind]) +
-                              "; the plan's ledger says " + text(load[device][kind]));
-  }
+  const CopyCount &all = of(stats.run), &before = of(start[device]);
+  const CopyCount counted = {all.copies - before.copies, all.bytes - before.bytes,
+                             all.transfers - before.transfers};
+  const CopyCount &once = of(ledger.perRun[device]);
+  const CopyCount planned = {once.copies * runs, once.bytes * runs, once.transfers * runs};
+  // How often a loop copies shows only when it runs; what is outside of it is on top.
+  const bool agree = of(ledger.inside[device]).copies
+                         ? counted.copies >= planned.copies && counted.bytes >= planned.bytes
+                         : counted == planned;
+  const char *pattern = "%s counted %s copies in %llu runs: %s; the plan's ledger says %s";
+  if (!agree)
+    return Status::internal(format(pattern, shortDeviceName(plan.metadata(), device).c_str(),
+                                   name.c_str(), static_cast<unsigned long long>(runs),
+                                   text(counted).c_str(), text(planned).c_str()));
+  if (of(stats.load) != of(load[device]))
+    return Status::internal(shortDeviceName(plan.metadata(), device) + " counted " + name +
+                            " copies at load: " + text(of(stats.load)) +
+                            "; the plan's ledger says " + text(of(load[device])));
   return {};
+}
+
+Status CounterCheck::compareDevice(uint32_t device, uint64_t runs) const {
+  for (const fb::CopyKind kind : fb::EnumValuesCopyKind())
+    GANTRY_RETURN_IF_ERROR(
+        compareCount(device, runs, std::string(copyKindName(kind)),
+                     [&](const CopyTally &tally) -> const CopyCount & { return tally[kind]; }));
+  return compareCount(device, runs, "sent",
+                      [](const CopyTally &tally) -> const CopyCount & { return tally.sent; });
 }
 
 Status CounterCheck::compare(uint64_t runs) const {

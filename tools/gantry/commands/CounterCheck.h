@@ -21,6 +21,8 @@ public:
 
 private:
   Status compareDevice(uint32_t device, uint64_t runs) const;
+  template <typename Of>
+  Status compareCount(uint32_t device, uint64_t runs, const std::string &name, Of of) const;
 
   const runtime::LoadedPlan &plan;
   plan::Ledger ledger;                ///< of the function that runs
