@@ -155,19 +155,26 @@ def r1_lists(runner):
 
 
 def tasks_are_one_task(runner, count, text, *flags):
-    """The same replicas, each in a task of its own and all in one: the same bytes of outputs and variables."""
+    """The same replicas, each in a task of its own and all in one: the same bytes of outputs and variables, on GPUs and
+    CPUs of tasks, in any order of commands."""
     lists = {"one": [f"/job:localhost/task:0/GPU:{i}" for i in range(count)],
-             "tasks": [f"/job:w/task:{i}/GPU:0" for i in range(count)]}
+             "tasks": [f"/job:w/task:{i}/GPU:0" for i in range(count)],
+             "CPUs": [f"/job:w/task:{i}/CPU:0" for i in range(count)]}
+    orders = [("one", 0), ("tasks", 0), ("tasks", 1), ("tasks", 2), ("CPUs", 0), ("CPUs", 3)]
     state, out = {}, {}
-    for name, devices in lists.items():
+    for name, seed in orders:
+        devices = lists[name]
         listed = ", ".join(f'"{device}"' for device in devices)
         model = runner.write(f"{name}.mlir", text.replace("DEVICES", f"[{listed}]"))
         hosts = ["CPU:0"] if name == "one" else []
-        state[name] = runner.train(model, f"--devices={','.join(hosts + devices)}", "--simulate", *flags, "--repeat=3")
+        order = [f"--sim-order=random:{seed}"] if seed else []
+        state[name, seed] = runner.train(model, f"--devices={','.join(hosts + devices)}", "--simulate", *flags, "--repeat=3",
+                                         *order)
         with np.load(runner.scratch / "out.npz") as archive:
-            out[name] = dict(archive)
-    for name, value in {**out["one"], **state["one"]}.items():
-        same({**out["tasks"], **state["tasks"]}[name], value, name)
+            out[name, seed] = dict(archive)
+    for ran in orders[1:]:
+        for name, value in {**out[orders[0]], **state[orders[0]]}.items():
+            same({**out[ran], **state[ran]}[name], value, f"{name} of {ran}")
 
 
 def r3_chain(runner, count, kind):
