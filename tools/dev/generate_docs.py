@@ -204,7 +204,7 @@ def cli_page(command):
 PAGES = {
     "Attributes.md": lambda tools: attributes_page("include/gantry/Dialect/Gantry/IR/Attributes.def"),
     "CLI.md": lambda tools: cli_page(tools.gantry),
-    "GantryDialect.md": lambda tools: dialect_page(tools.llvm, "gantry", OPS.format("Gantry")),
+    "GantryDialect.md": lambda tools: dialect_page(tools.llvm, "gantry", "include/gantry/Dialect/Gantry/IR/AllOps.td"),
     "Gradients.md": lambda tools: gradients_page(tools.llvm, "include/gantry/Gradient/Classes.def", "include/gantry/Gradient/Unary.def",
                                                  OPS.format("Gantry")),
     "OnnxOps.md": lambda tools: onnx_page("lib/Frontend/ONNX"),

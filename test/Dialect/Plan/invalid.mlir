@@ -22,3 +22,10 @@ plan.func @nothing inputs [] outputs [] {
   // expected-error@+1 {{'plan.copy' op copies nothing}}
   "plan.copy"() {device = @d1, location = "", name = "x"} : () -> ()
 }
+
+// -----
+
+plan.func @part inputs [] outputs [] {
+  // expected-error@+1 {{'plan.part' op brings nothing and gets nothing}}
+  plan.part 0 of @x0 on @d0 "x" at ""
+}

@@ -6,6 +6,7 @@
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
 #include "gantry/Dialect/Gantry/IR/BlockQuantized.h"
 #include "gantry/Dialect/Gantry/IR/Borders.h"
+#include "gantry/Dialect/Gantry/IR/Collectives.h"
 #include "gantry/Dialect/Gantry/IR/Evaluator.h"
 #include "gantry/Dialect/Gantry/IR/Layout.h"
 #include "gantry/Dialect/Gantry/IR/Optimizers.h"
@@ -45,6 +46,10 @@ void GantryDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "gantry/Dialect/Gantry/IR/OptimizerOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "gantry/Dialect/Gantry/IR/CollectiveOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -1,6 +1,6 @@
 // Registration of the plan dialect.
 
-#include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Dialect/Plan/IR/Exchanges.h"
 
 #include "gantry/Dialect/Gantry/IR/Assembly.h"
 
@@ -19,6 +19,8 @@ using namespace gantry::plan::ir;
 #include "gantry/Dialect/Plan/IR/PlanTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "gantry/Dialect/Plan/IR/PlanOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "gantry/Dialect/Plan/IR/ExchangeOps.cpp.inc"
 
 LogicalResult CopyOp::verify() {
   if (getSources().empty())
@@ -27,6 +29,19 @@ LogicalResult CopyOp::verify() {
     return emitOpError() << "copies " << getSources().size() << " values and has the names of "
                          << getAlso().size() + 1;
   return success();
+}
+
+LogicalResult PartOp::verify() {
+  if (!getSource() && !getTarget())
+    return emitOpError("brings nothing and gets nothing");
+  return success();
+}
+
+SmallVector<Value> gantry::plan::ir::conditionsOf(Operation *op) {
+  SmallVector<Value> conditions{op->getOperand(0)};
+  if (auto others = dyn_cast_if_present<ConditionsOp>(op->getPrevNode()))
+    llvm::append_range(conditions, others.getOthers());
+  return conditions;
 }
 
 CopyOp::Copied CopyOp::getCopied(unsigned value) {
@@ -43,6 +58,10 @@ void PlanDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "gantry/Dialect/Plan/IR/PlanOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "gantry/Dialect/Plan/IR/ExchangeOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST
