@@ -1,7 +1,10 @@
-// Reductions, argmax and argmin, softmax.
+// Reductions, argmax and argmin, softmax; sums of rows in an order of their own.
 
 #include "Blocks.h"
 #include "Patterns.h"
+#include "gantry/Dialect/Gantry/IR/Collectives.h"
+#include "gantry/Linalg/LoopBuilder.h"
+#include "gantry/Support/PartsTree.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -107,6 +110,83 @@ static Value lowerSoftmax(Op op, typename Op::Adaptor in, Emitter &b) {
   return b.convertTo(result, elementOf(in.getInput()));
 }
 
+//===----------------------------------------------------------------------===//
+// Sums of rows
+//===----------------------------------------------------------------------===//
+
+/// Most rows that are added by an op each, in a body without loops: that has vectors.
+static constexpr int64_t kMostWritten = 16;
+
+namespace {
+/// Each element is added up by itself: loops that reduce would join partial sums, and may not here.
+struct RowSum {
+  Value rows;
+  Shape shape = Shape(shapeOf(rows).drop_front());
+  Type element = elementOf(rows), wide = computeType(element);
+
+  Operand row(Emitter &b, int64_t i) const {
+    Shape starts(shape.size() + 1, 0), sizes(shapeOf(rows));
+    starts.front() = i;
+    sizes.front() = 1;
+    return b.identity(b.reshape(b.extractSlice(rows, starts, sizes), shape));
+  }
+
+  /// As an op of its own rounds it.
+  Value rounded(Emitter &e, Value sum) const { return e.widen(e.narrow(sum, element)); }
+
+  Value addInOrder(Emitter &e, ValueRange x) const {
+    Value sum = e.widen(x[0]);
+    for (Value next : x.drop_front())
+      sum = e.add(sum, e.widen(next));
+    return sum;
+  }
+
+  /// The sum of a subtree, whose rows are taken from the front.
+  Value addSubtree(Emitter &e, ValueRange &x, ArrayRef<int64_t> &parts, PartRange range) const {
+    if (parts.front() == int64_t(range.size)) {
+      Value row = e.widen(x.front());
+      x = x.drop_front();
+      parts = parts.drop_front();
+      return row;
+    }
+    Value left = addSubtree(e, x, parts, range.first());
+    return rounded(e, e.add(left, addSubtree(e, x, parts, range.second())));
+  }
+
+  Value addInLoop(Emitter &e, int64_t count) const {
+    SmallVector<Value> at(shape.size() + 1);
+    for (unsigned d = 0; d < shape.size(); ++d)
+      at[d + 1] = e.loopIndex(d);
+    auto next = [&](Value i) {
+      at.front() = i;
+      return e.widen(tensor::ExtractOp::create(e, rows, at));
+    };
+    return LoopBuilder(e).loop(e.index(1), e.index(count), e.index(1), next(e.index(0)),
+                               [&](Value i, Value sum) { return e.add(sum, next(i)); });
+  }
+};
+} // namespace
+
+static Value lowerAddRows(AddRowsOp op, AddRowsOp::Adaptor in, Emitter &b) {
+  const RowSum sum{in.getRows()};
+  const int64_t count = shapeOf(in.getRows()).front();
+  const bool isWritten = op.getParts() || count <= kMostWritten;
+  SmallVector<Operand> operands;
+  for (int64_t i = 0; isWritten && i < count; ++i)
+    operands.push_back(sum.row(b, i));
+  return b.elementwise(sum.shape, sum.element, operands, [&](Emitter &e, ValueRange x) {
+    if (!isWritten)
+      return e.narrow(sum.addInLoop(e, count), sum.element);
+    if (!op.getParts())
+      return e.narrow(sum.addInOrder(e, x.take_front(count)), sum.element); // not the result
+    ArrayRef<int64_t> parts = *op.getParts();
+    size_t all = 0;
+    for (int64_t part : parts)
+      all += part;
+    return e.narrow(sum.addSubtree(e, x, parts, {0, all}), sum.element);
+  });
+}
+
 void gantry::populateReductionPatterns(SignlessTypeConverter &converter,
                                        RewritePatternSet &patterns) {
   addLowering<ReduceSumOp, lowerReduce<ReduceSumOp, Combine::Sum>>(converter, patterns);
@@ -114,6 +194,7 @@ void gantry::populateReductionPatterns(SignlessTypeConverter &converter,
   addLowering<ReduceMaxOp, lowerReduce<ReduceMaxOp, Combine::Maximum>>(converter, patterns);
   addLowering<ReduceMinOp, lowerReduce<ReduceMinOp, Combine::Minimum>>(converter, patterns);
   addLowering<ReduceMeanOp, lowerReduceMean>(converter, patterns);
+  addLowering<AddRowsOp, lowerAddRows>(converter, patterns);
   addLowering<ArgmaxOp, lowerArg<ArgmaxOp, true>>(converter, patterns);
   addLowering<ArgminOp, lowerArg<ArgminOp, false>>(converter, patterns);
   addLowering<SoftmaxOp, lowerSoftmax<SoftmaxOp, softmaxAlong>>(converter, patterns);
