@@ -1,6 +1,7 @@
 #include "gantry/Analysis/Homes.h"
 
 #include "gantry/Analysis/Flow.h"
+#include "gantry/Dialect/Gantry/IR/Collectives.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -36,8 +37,14 @@ DeviceAttr Homes::hostOf(DeviceAttr device) const {
 
 static DeviceAttr ownDevice(Operation *op) { return op->getAttrOfType<DeviceAttr>(kDeviceAttr); }
 
+static DeviceAttr memberOf(SeveralDevicesOpInterface op, unsigned member) {
+  return cast<DeviceAttr>(op.getMemberDevices()[member]);
+}
+
 DeviceAttr Homes::homeOfResult(OpResult result) const {
   Operation *op = result.getOwner();
+  if (auto several = dyn_cast<SeveralDevicesOpInterface>(op))
+    return memberOf(several, several.getMemberOfResult(result.getResultNumber()));
   unsigned index = result.getResultNumber();
   if (auto known = decided.find(op); known != decided.end())
     return known->second[index];
@@ -69,7 +76,7 @@ DeviceAttr Homes::homeOf(Value value) const {
     return {};
   if (auto copy = dyn_cast<CopyOp>(op))
     return copy.getDevice();
-  if (isa<RegionBranchOpInterface>(op))
+  if (isa<RegionBranchOpInterface, SeveralDevicesOpInterface>(op))
     return homeOfResult(cast<OpResult>(value));
   return ownDevice(op);
 }
@@ -80,6 +87,8 @@ DeviceAttr Homes::askedHomeOf(Value value) const {
 }
 
 DeviceAttr Homes::deviceOf(Operation *op) const {
+  if (auto several = dyn_cast<SeveralDevicesOpInterface>(op))
+    return memberOf(several, 0);
   if (DeviceAttr device = ownDevice(op); device || !op->getNumRegions())
     return device;
   uint64_t most = 0;
@@ -121,6 +130,8 @@ DeviceAttr Homes::neededBy(OpOperand &use) const {
     return hostDevice;
   if (isa<AllReduceOp>(op))
     return ownDevice(op);
+  if (auto several = dyn_cast<SeveralDevicesOpInterface>(op))
+    return memberOf(several, several.getMemberOfOperand(use.getOperandNumber()));
   auto kernel = dyn_cast<KernelOpInterface>(op);
   if (!kernel)
     return {};

@@ -3,6 +3,7 @@
 #include "gantry/Analysis/SharedBuffers.h"
 
 #include <map>
+#include <numeric>
 #include <tuple>
 
 using namespace mlir;
@@ -14,6 +15,8 @@ QueueName gantry::schedule::queueOf(Operation *command) {
     return {copy.getDeviceAttr(), copy.getQueue()};
   if (auto check = dyn_cast<plan::ir::CheckOp>(command))
     return {check.getDeviceAttr(), 0};
+  if (auto part = dyn_cast<plan::ir::PartOp>(command))
+    return {part.getDeviceAttr(), part.getQueue()};
   return {cast<plan::ir::LaunchOp>(command).getDeviceAttr(), 0};
 }
 
@@ -40,6 +43,41 @@ void gantry::schedule::forEachSegment(Block &block,
   flush();
 }
 
+SmallVector<ArrayRef<Operation *>>
+gantry::schedule::betweenExchanges(ArrayRef<Operation *> commands) {
+  SmallVector<ArrayRef<Operation *>> lists;
+  for (size_t begin = 0; begin < commands.size();) {
+    size_t end = begin;
+    while (end < commands.size() && !isa<plan::ir::PartOp>(commands[end]))
+      ++end;
+    if (end != begin)
+      lists.push_back(commands.slice(begin, end - begin));
+    begin = end + 1;
+  }
+  return lists;
+}
+
+static bool isOf(Operation *op, plan::ir::PartOp part) {
+  auto other = dyn_cast_if_present<plan::ir::PartOp>(op);
+  return other && other.getExchangeAttr() == part.getExchangeAttr();
+}
+
+Operation *gantry::schedule::firstOfExchange(Operation *op) {
+  if (auto part = dyn_cast<plan::ir::PartOp>(op))
+    while (isOf(op->getPrevNode(), part))
+      op = op->getPrevNode();
+  else if (isa_and_present<plan::ir::ConditionsOp>(op->getPrevNode()))
+    op = op->getPrevNode();
+  return op;
+}
+
+Operation *gantry::schedule::lastOfExchange(Operation *op) {
+  if (auto part = dyn_cast<plan::ir::PartOp>(op))
+    while (isOf(op->getNextNode(), part))
+      op = op->getNextNode();
+  return op;
+}
+
 void gantry::schedule::forEachBuffer(Operation *command, function_ref<void(Value, bool)> use) {
   if (auto copy = dyn_cast<plan::ir::CopyOp>(command)) {
     for (auto [source, target] : llvm::zip(copy.getSources(), copy.getTargets())) {
@@ -51,6 +89,13 @@ void gantry::schedule::forEachBuffer(Operation *command, function_ref<void(Value
   if (auto check = dyn_cast<plan::ir::CheckOp>(command)) {
     for (Value buffer : check->getOperands())
       use(buffer, false);
+    return;
+  }
+  if (auto part = dyn_cast<plan::ir::PartOp>(command)) {
+    if (part.getSource())
+      use(part.getSource(), false);
+    if (part.getTarget())
+      use(part.getTarget(), true);
     return;
   }
   auto launch = cast<plan::ir::LaunchOp>(command);
@@ -108,11 +153,48 @@ static Topology topologyOf(ModuleOp module, DenseMap<Attribute, uint32_t> &devic
   return topology;
 }
 
-CommandCosts::CommandCosts(ModuleOp module) : costs(CostModel::of(topologyOf(module, devices))) {
+CommandCosts::CommandCosts(ModuleOp module) {
+  const Topology topology = topologyOf(module, devices);
+  costs = CostModel::of(topology);
+  if (topology.network && !topology.tasks.empty()) {
+    network = NetworkModel::of(topology);
+    std::map<TaskName, uint32_t> numbers;
+    for (auto [i, task] : llvm::enumerate(topology.tasks))
+      numbers[task.name] = i;
+    for (const LogicalDevice &device : topology.logical)
+      taskAt.push_back(numbers[taskOf(device.name)]);
+  }
   for (auto constant : module.getOps<plan::ir::ConstantOp>())
     residents[FlatSymbolRefAttr::get(constant.getSymNameAttr())] = constant.getDeviceAttr();
   for (auto variable : module.getOps<plan::ir::VariableOp>())
     residents[FlatSymbolRefAttr::get(variable.getSymNameAttr())] = variable.getDeviceAttr();
+  for (auto exchange : module.getOps<plan::ir::ExchangeOp>())
+    exchanges[FlatSymbolRefAttr::get(exchange.getSymNameAttr())] = secondsOf(exchange);
+}
+
+double CommandCosts::secondsOf(plan::ir::ExchangeOp exchange) const {
+  if (costs.numDevices() == 0)
+    return 0;
+  auto members =
+      llvm::map_to_vector(exchange.getMembers(), [&](Attribute symbol) { return device(symbol); });
+  SmallVector<uint64_t> sizes(exchange.getSizes());
+  if (exchange.getKind() == ExchangeKind::Message)
+    return costs.copySeconds(members[0], members[1], sizes[0]);
+  const Collective kind = exchange.getKind() == ExchangeKind::AllGather  ? Collective::allGather
+                          : exchange.getKind() == ExchangeKind::AllToAll ? Collective::allToAll
+                                                                         : Collective::broadcast;
+  if (std::optional<ArrayRef<int64_t>> rows = exchange.getRows())
+    for (uint64_t &size : sizes)
+      size *= *llvm::max_element(*rows);
+  if (network) {
+    auto tasks = llvm::map_to_vector(members, [&](uint32_t member) { return taskAt[member]; });
+    return network->collectiveSeconds(kind, tasks, sizes);
+  }
+  // What goes in and out of a member, over the way between two of them.
+  const uint64_t sum = std::accumulate(sizes.begin(), sizes.end(), uint64_t(0));
+  const uint64_t most = *llvm::max_element(sizes);
+  const uint64_t each = kind == Collective::allToAll ? most * (members.size() - 1) : sum - most;
+  return costs.copySeconds(members[0], members[1], kind == Collective::broadcast ? sum : each);
 }
 
 uint32_t CommandCosts::device(Attribute symbol) const { return devices.lookup(symbol); }
@@ -162,6 +244,8 @@ double CommandCosts::seconds(Operation *command) const {
     auto [from, to] = endsOf(copy);
     return std::max(least, costs.copySeconds(from, to, copiedBytes(copy)));
   }
+  if (auto part = dyn_cast<plan::ir::PartOp>(command))
+    return std::max(least, exchanges.lookup(part.getExchangeAttr()));
   auto launch = cast<plan::ir::LaunchOp>(command);
   return std::max(least, secondsOn(device(launch.getDeviceAttr()), launch));
 }
@@ -211,6 +295,8 @@ std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> 
   DenseMap<int64_t, Value> wholes; // what shares bytes, by the number of the whole
   std::vector<queues::Task> tasks(commands.size());
   DenseMap<uint32_t, SmallVector<uint32_t>> launches; // by device
+  Attribute exchange;                                 // the last one
+  uint32_t numExchanges = 0;
   for (auto [i, op] : llvm::enumerate(commands))
     if (auto launch = dyn_cast<plan::ir::LaunchOp>(op))
       launches[costs.device(launch.getDeviceAttr())].push_back(i);
@@ -218,6 +304,11 @@ std::vector<queues::Task> gantry::schedule::describeTasks(ArrayRef<Operation *> 
     queues::Task &task = tasks[i];
     task.queue = queues.lookup(queueOf(commands[i]));
     task.seconds = costs.seconds(commands[i]);
+    if (auto part = dyn_cast<plan::ir::PartOp>(commands[i])) {
+      if (std::exchange(exchange, part.getExchangeAttr()) != part.getExchangeAttr())
+        ++numExchanges;
+      task.exchange = numExchanges;
+    }
     auto comeAfter = [&](uint32_t other) {
       if (other != i)
         task.after.push_back(other);

@@ -9,6 +9,7 @@
 #include "Probe.h"
 
 #include "gantry/Analysis/Trips.h"
+#include "gantry/Dialect/Gantry/IR/Collectives.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Support/Capped.h"
 
@@ -158,10 +159,25 @@ private:
     for (Operation &op : block.without_terminator()) {
       if (isMadeAtLoad(&op))
         continue; // a constant, to who reads it
+      if (auto several = dyn_cast<SeveralDevicesOpInterface>(op)) {
+        passMembers(several);
+        continue;
+      }
       if (auto group = groupAt.find(&op); group != groupAt.end() && !isEverywhere(&op))
         addTask(group->second);
       else if (!grouped.contains(&op) && !isEverywhere(&op) && kindOf(&op) != FusionKind::View)
         addTask({{&op}, {&op}, &op});
+    }
+  }
+
+  /// What a member gets counts as what it brings, there already: a bound without the network.
+  void passMembers(SeveralDevicesOpInterface op) {
+    DenseMap<unsigned, Value> brought;
+    for (OpOperand &operand : op->getOpOperands())
+      brought[op.getMemberOfOperand(operand.getOperandNumber())] = operand.get();
+    for (OpResult result : op->getResults()) {
+      Value own = brought.lookup(op.getMemberOfResult(result.getResultNumber()));
+      values[result] = numberOf(skipViews(own ? own : op->getOperand(0)));
     }
   }
 

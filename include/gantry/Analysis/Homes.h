@@ -1,9 +1,9 @@
 // Where values live, and where uses need them: the one answer to both questions.
 //
-// What an op makes is on the op's device; what a branch or a loop gives, and what it carries, is
-// where `gantry.homes` says; ends of functions are where they say, else on the host (spec P16). A
-// view is where the bytes are that it shows. Constants are put where they are used when the plan is
-// loaded.
+// What an op makes is on the op's device, or on those of its members (SeveralDevicesOpInterface);
+// what a branch or a loop gives, and what it carries, is where `gantry.homes` says; ends of
+// functions are where they say, else on the host (spec P16). A view is where the bytes are that it
+// shows. Constants are put where they are used when the plan is loaded.
 #pragma once
 
 #include "gantry/Device/Topology.h"
@@ -31,7 +31,7 @@ public:
   DeviceAttr neededBy(mlir::OpOperand &use) const;
 
   /// The device that an op runs on; for one with regions that of its largest result, or else of the
-  /// first op inside.
+  /// first op inside; that of the first member.
   DeviceAttr deviceOf(mlir::Operation *op) const;
 
   /// CPU:0 of the task that `device` is in.

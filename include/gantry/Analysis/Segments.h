@@ -6,7 +6,7 @@
 #pragma once
 
 #include "gantry/Device/CostModel.h"
-#include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Dialect/Plan/IR/Exchanges.h"
 #include "gantry/Queues/Predict.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,8 +18,12 @@ namespace gantry::schedule {
 inline constexpr llvm::StringLiteral kGatedAttr = "plan.gated";
 
 inline bool isCommand(mlir::Operation *op) {
-  return mlir::isa<plan::ir::LaunchOp, plan::ir::CopyOp, plan::ir::CheckOp>(op);
+  return mlir::isa<plan::ir::LaunchOp, plan::ir::CopyOp, plan::ir::CheckOp, plan::ir::PartOp>(op);
 }
+
+/// Queues of a device for what goes to other tasks: messages out, messages in, all else. A part of
+/// a broadcast is on one of the first two.
+inline constexpr int64_t kSendQueue = 4, kReceiveQueue = 5, kCollectiveQueue = 6;
 
 /// Device and number.
 using QueueName = std::pair<mlir::Attribute, int64_t>;
@@ -29,6 +33,16 @@ QueueName queueOf(mlir::Operation *command);
 /// program order. What `visit` inserts is not visited.
 void forEachSegment(mlir::Block &block,
                     llvm::function_ref<void(llvm::ArrayRef<mlir::Operation *>)> visit);
+
+/// Of the parts of the exchange that the command is one of; any other op is alone. In front of a
+/// branch or loop are its conditions.
+mlir::Operation *firstOfExchange(mlir::Operation *op);
+mlir::Operation *lastOfExchange(mlir::Operation *op);
+
+/// The commands of a segment between exchanges, which stay where they are with what stands in front
+/// of them and behind: lists that may be put in another order.
+llvm::SmallVector<llvm::ArrayRef<mlir::Operation *>>
+betweenExchanges(llvm::ArrayRef<mlir::Operation *> commands);
 
 /// Calls `use` with each buffer of a command and whether it is written.
 void forEachBuffer(mlir::Operation *command, llvm::function_ref<void(mlir::Value, bool)> use);
@@ -60,10 +74,15 @@ public:
   uint32_t device(mlir::Attribute symbol) const;
 
 private:
+  double secondsOf(plan::ir::ExchangeOp exchange) const;
+
   llvm::DenseMap<mlir::Attribute, uint32_t> devices; ///< by symbol
+  llvm::DenseMap<mlir::Attribute, double> exchanges; ///< seconds, by symbol
   /// Of constants and variables, symbol to that of the device.
   llvm::DenseMap<mlir::Attribute, mlir::Attribute> residents;
   CostModel costs;
+  std::optional<NetworkModel> network; ///< of topologies that have one
+  llvm::SmallVector<uint32_t> taskAt;  ///< by device, number of the network's task
 };
 
 /// The commands of a segment with what they take and which ones they come after, as long as no two

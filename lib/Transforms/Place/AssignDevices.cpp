@@ -3,6 +3,7 @@
 #include "PlacementInput.h"
 #include "Reasons.h"
 #include "Settle.h"
+#include "gantry/Dialect/Gantry/IR/Collectives.h"
 #include "gantry/Transforms/Passes.h"
 
 using namespace mlir;
@@ -36,9 +37,12 @@ public:
     // Requests on control flow have gone to the ops inside; what it has are homes.
     in.module.walk([](RegionBranchOpInterface op) { op->removeAttr(kDeviceAttr); });
     Placed placed{in, decisions, deviceAttrs};
+    settleMembers();
     settleHomes(placed);
-    if (settleCopies())
+    if (settleCopies()) {
+      settleMembers();
       settleHomes(placed);
+    }
     for (auto [i, node] : llvm::enumerate(in.nodes))
       if (node.type == Node::view)
         writeView(node.owner, deviceAttrs[decisions[i].device]);
@@ -131,6 +135,17 @@ private:
       view->setOperand(0, copy.getResult());
     }
     view->removeAttr(kDeviceAttr);
+  }
+
+  /// What members bring is on their devices: Replicate asks for it by a copy.
+  void settleMembers() {
+    in.module.walk([&](SeveralDevicesOpInterface op) {
+      SmallVector<Attribute> devices(op.getMemberDevices().getValue());
+      for (OpOperand &operand : op->getOpOperands())
+        if (auto copy = operand.get().getDefiningOp<CopyOp>())
+          devices[op.getMemberOfOperand(operand.getOperandNumber())] = copy.getDevice();
+      op.setMemberDevices(ArrayAttr::get(op->getContext(), devices));
+    });
   }
 
   /// A copy to any GPU of what is on a GPU goes nowhere. Whether there was one.

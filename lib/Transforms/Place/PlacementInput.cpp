@@ -4,6 +4,7 @@
 #include "PlacementInput.h"
 
 #include "gantry/Analysis/Flow.h"
+#include "gantry/Dialect/Gantry/IR/Collectives.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Placement/FoldNames.h"
 #include "gantry/Support/Names.h"
@@ -97,6 +98,7 @@ private:
   void visit(Block &block);
   void visitOp(Operation &op);
   void visitBranch(RegionBranchOpInterface op);
+  void visitMembers(SeveralDevicesOpInterface op);
   bool takeMaker(Value value, OpOperand *source);
   void addOp(Operation &op, Node::Type type);
   void constrain(uint32_t node, Kind kind, Softness softness, const DeviceName &name,
@@ -475,9 +477,20 @@ void InputBuilder::visitOp(Operation &op) {
     addRequest(node, copy.getDevice(), op.getAttrOfType<SoftModeAttr>(kSoftAttr),
                op.getAttrOfType<LocationAttr>(kOriginAttr));
     makers[copy.getResult()] = node;
+  } else if (auto several = dyn_cast<SeveralDevicesOpInterface>(op)) {
+    visitMembers(several);
   } else if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
     visitBranch(branch);
   }
+}
+
+/// A member is where what it brings is.
+void InputBuilder::visitMembers(SeveralDevicesOpInterface op) {
+  DenseMap<unsigned, OpOperand *> brings;
+  for (OpOperand &operand : op->getOpOperands())
+    brings.try_emplace(op.getMemberOfOperand(operand.getOperandNumber()), &operand);
+  for (OpResult result : op->getResults())
+    takeMaker(result, brings.lookup(op.getMemberOfResult(result.getResultNumber())));
 }
 
 /// Whether `source` is there and somebody makes its value, who then makes `value`, too.

@@ -1,8 +1,11 @@
 // After Place: every compute op has a device of the topology, and control flow has homes.
 
 #include "gantry/Device/Topology.h"
+#include "gantry/Dialect/Gantry/IR/Collectives.h"
 #include "gantry/Dialect/Gantry/IR/Views.h"
 #include "gantry/Transforms/Passes.h"
+
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace gantry;
@@ -31,6 +34,12 @@ struct VerifyPlaced : gantry::impl::VerifyPlacedPassBase<VerifyPlaced> {
     if (isa<KernelOpInterface>(op) && !isView(op) &&
         !isDevice(op->getAttrOfType<DeviceAttr>(kDeviceAttr)))
       return op->emitOpError("has no device of the topology after Place");
+    if (auto several = dyn_cast<SeveralDevicesOpInterface>(op)) {
+      if (!llvm::all_of(several.getMemberDevices().getAsRange<DeviceAttr>(),
+                        [&](DeviceAttr device) { return isDevice(device); }))
+        return op->emitOpError("has a member that is no device of the topology after Place");
+      return verify(op); // members stay in tasks of their own
+    }
     if (!isa<RegionBranchOpInterface>(op))
       return success();
     auto homes = op->getAttrOfType<ArrayAttr>(kHomesAttr);

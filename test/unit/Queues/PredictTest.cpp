@@ -17,6 +17,19 @@ TEST(Predict, QueuesRunSideBySideAndWaitForWhatTheyNeed) {
   EXPECT_TRUE(predict({}).start.empty());
 }
 
+TEST(Predict, MembersOfAnExchangeBeginTogether) {
+  // Two exchanges side by side; of the first the one queue is busy until 2.
+  Times times = predict({{0, 2, {}},
+                         {1, 1, {}},
+                         {0, 1, {}, 1},
+                         {1, 1, {}, 1},
+                         {0, 1, {}, 2},
+                         {2, 1, {1}, 2},
+                         {1, 1, {}}});
+  EXPECT_EQ(times.start, (std::vector<double>{0, 0, 2, 2, 3, 3, 3}));
+  EXPECT_EQ(times.end, (std::vector<double>{2, 1, 3, 3, 4, 4, 4}));
+}
+
 TEST(OrderByStart, KeepsQueuesThatAreToBeKept) {
   // Queue 1 has to wait for 2 before it runs what is ready at once.
   std::vector<Task> tasks{{0, 1, {}}, {0, 1, {}}, {1, 1, {1}}, {1, 1, {}}, {2, 1, {}}};
