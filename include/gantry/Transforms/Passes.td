@@ -617,8 +617,18 @@ def ExpandCollectivesPass : Pass<"gantry-expand-collectives", "::mlir::func::Fun
 
     A `tree` is added by halves: what a device has of a whole half it adds itself, right behind the
     values, and the sums are exchanged as values are otherwise.
+
+    With `exchanges` devices of several tasks do it by `gantry.exchange`: the first one of each task brings
+    the values of all of its task, an all-to-all of chunks gives each the rows of its own, which
+    `gantry.add_rows` adds, and an all-gather the sums. Small values are gathered, and added by each. The order of the sum
+    is the same, and there are as many ops as devices. Where the devices of a task do not follow each
+    other, or the topology has not all of them, it is done by slices and copies as within a task.
   }];
-  let options = [Option<"smallBytes", "small-bytes", "uint64_t", "16384",
+  let options = [Option<"exchanges", "exchanges", "bool", "false",
+                        "devices of several tasks exchange what they have by collectives">,
+                 Option<"gatherBytes", "gather-bytes", "uint64_t", "65536",
+                        "below so many bytes of all tasks together, values are gathered and not cut into chunks">,
+                 Option<"smallBytes", "small-bytes", "uint64_t", "16384",
                         "values up to so many bytes are not cut into chunks">,
                  Option<"pieceBytes", "piece-bytes", "uint64_t", "2097152",
                         "a chunk is exchanged in pieces of about so many bytes, so that copying one and adding up another overlap">];
@@ -658,10 +668,13 @@ def LowerToPlanPass : Pass<"gantry-lower-to-plan", "::mlir::ModuleOp"> {
     other, nothing else has the input, and the output gets `gantry.over`, the input's number: both may be one
     array. A remark says of an argument without such an output why.
 
-    Commands keep the order of the ops.
+    Commands keep the order of the ops. A `gantry.exchange` becomes a `plan.exchange` and a `plan.part` for each member, side by
+    side; with `messages` a copy from one task to another does, too. The condition of a branch or loop is then
+    copied to CPU:0 of each task that has commands inside.
   }];
   let options = [
-    Option<"inPlace", "in-place", "bool", "true", "let results take the place of operands that end">];
+    Option<"inPlace", "in-place", "bool", "true", "let results take the place of operands that end">,
+    Option<"messages", "messages", "bool", "false", "copies between tasks become messages">];
   let dependentDialects = ["::gantry::plan::ir::PlanDialect"];
 }
 
@@ -672,7 +685,8 @@ def OrderCommandsPass : Pass<"gantry-order-commands", "::mlir::ModuleOp"> {
     as its values are there, and each copy queue what is ready first, for as long as the cost model
     says by the rates of the plan's devices. Commands are sorted by when they start. Memory that is
     used again is then used again by what runs later, not by what stood later in the graph. One queue
-    alone stays as it is.
+    alone stays as it is. Exchanges between tasks stay where they are, and so does what stands in front
+    of them or behind.
   }];
   let dependentDialects = ["::gantry::plan::ir::PlanDialect"];
 }

@@ -2,10 +2,11 @@
 
 #include "gantry/Target/Plan/ReadPlan.h"
 #include "gantry/Analysis/SharedBuffers.h"
+#include "gantry/Dialect/Plan/IR/Exchanges.h"
 
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
-#include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Dialect/Plan/IR/Exchanges.h"
 #include "gantry/Plan/KernelVariants.h"
 #include "gantry/Plan/Views.h"
 
@@ -25,7 +26,7 @@ namespace {
 /// one in a file.
 struct Symbols {
   using List = SmallVector<FlatSymbolRefAttr>;
-  List functions, devices, arenas, constants, variables, code, kernels;
+  List functions, devices, arenas, constants, variables, code, kernels, exchanges;
 
   Symbols(const fb::Plan &plan, ModuleOp module) : names(module) {
     for (const fb::Function *function : plan::each(plan.functions()))
@@ -43,6 +44,7 @@ struct Symbols {
     addNumbered(constants, "c", plan::countOf(plan.constants()));
     addNumbered(variables, "v", plan::countOf(plan.variables()));
     addNumbered(code, "code", plan::countOf(plan.code()));
+    addNumbered(exchanges, "x", plan::countOf(plan.exchanges()));
   }
 
 private:
@@ -170,6 +172,8 @@ struct Reader {
       readVariable(i);
     for (uint32_t i = 0; i < plan::countOf(plan.code()); ++i)
       readCode(i);
+    for (uint32_t i = 0; i < plan::countOf(plan.exchanges()); ++i)
+      readExchange(i);
     for (uint32_t i = 0; i < plan::countOf(plan.kernels()); ++i)
       readKernel(i);
     for (auto [i, f] : llvm::enumerate(plan::allFunctions(plan)))
@@ -346,6 +350,44 @@ struct Reader {
     }
   }
 
+  void readExchange(uint32_t i) {
+    const fb::Exchange &exchange = *plan.exchanges()->Get(i);
+    SmallVector<Attribute> members;
+    for (uint32_t member : plan::each(plan.groups()->Get(exchange.group())->devices()))
+      members.push_back(device(member));
+    auto list = [&](const auto *numbers) {
+      SmallVector<int64_t> all;
+      for (auto number : plan::each(numbers))
+        all.push_back(int64_t(number));
+      return b.getDenseI64ArrayAttr(all);
+    };
+    plan::ir::ExchangeOp::create(
+        b, loc(), symbols.exchanges[i].getAttr(),
+        ExchangeKindAttr::get(b.getContext(), ExchangeKind(exchange.kind())),
+        b.getArrayAttr(members), list(exchange.sizes()),
+        plan::countOf(exchange.rows()) ? list(exchange.rows()) : DenseI64ArrayAttr(),
+        stringAt(exchange.cause()), b.getStringAttr(textOf(exchange.name())));
+  }
+
+  /// Of two buffers the first is read. One alone is of a message or a broadcast, whose first member
+  /// brings what the others get.
+  void readPart(const fb::Command *command, ArrayRef<Value> all, StringAttr name,
+                StringAttr place) {
+    const bool isBoth = all.size() > 1, isFirst = command->rank() == 0;
+    plan::ir::PartOp::create(b, loc(), i64(command->rank()), symbols.exchanges[command->exchange()],
+                             isBoth || isFirst ? all.front() : Value(),
+                             isBoth || !isFirst ? all.back() : Value(), device(command->device()),
+                             i64(command->queue()), name, place);
+  }
+
+  void readConditions(const fb::Command *command) {
+    SmallVector<Value> conditions;
+    for (const fb::BufferRef *ref : plan::each(command->conditions()))
+      conditions.push_back(bufferOf(*ref));
+    if (conditions.size() > 1)
+      plan::ir::ConditionsOp::create(b, loc(), ArrayRef(conditions).drop_front());
+  }
+
   void readRegion(Region &region, uint32_t block) {
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&region);
@@ -412,6 +454,7 @@ struct Reader {
       return;
     }
     case fb::Opcode::branch: {
+      readConditions(command);
       auto op = plan::ir::IfOp::create(b, loc(), bufferOf(*command->condition()));
       if (command->library())
         op->setAttr(kLibraryAttr, b.getStringAttr(textOf(command->library())));
@@ -421,6 +464,7 @@ struct Reader {
       return;
     }
     case fb::Opcode::loop: {
+      readConditions(command);
       auto op = plan::ir::WhileOp::create(b, loc(), bufferOf(*command->condition()),
                                           command->trips() ? i64(command->trips()) : IntegerAttr());
       ++number;
@@ -438,10 +482,11 @@ struct Reader {
       return;
     case fb::Opcode::check:
       return readCheck(command, all, name, place);
-    case fb::Opcode::fill: // the compiler makes none
     case fb::Opcode::send:
     case fb::Opcode::receive:
     case fb::Opcode::part:
+      return readPart(command, all, name, place);
+    case fb::Opcode::fill: // the compiler makes none
       return;
     }
   }

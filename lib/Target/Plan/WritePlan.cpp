@@ -10,7 +10,7 @@
 #include "gantry/Dialect/Gantry/IR/Elements.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
 #include "gantry/Dialect/Gantry/IR/OpForm.h"
-#include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Dialect/Plan/IR/Exchanges.h"
 #include "gantry/Plan/PlanWriter.h"
 #include "gantry/Plan/Validate.h"
 #include "gantry/Plan/Views.h"
@@ -66,7 +66,8 @@ struct Writer {
   const PlanInfo &info;
   uint64_t leftOut =
       bufferAlignment; ///< where what an outline leaves out would go on; 0 is no place
-  llvm::StringMap<uint32_t> devices, arenas, constants, variables, codes, kernels, strings;
+  llvm::StringMap<uint32_t> devices, arenas, constants, variables, codes, kernels, exchanges,
+      strings;
 
   Writer(ModuleOp module, const PlanInfo &info) : module(module), file(info.cancel), info(info) {}
 
@@ -85,6 +86,7 @@ struct Writer {
       return failure();
     for (auto kernel : module.getOps<plan::ir::KernelOp>())
       addKernel(kernel);
+    addExchanges();
     for (auto func : module.getOps<plan::ir::FuncOp>())
       addFunction(func);
     addSignatures(module, plan);
@@ -124,6 +126,28 @@ struct Writer {
       written->to = link.to;
       written->bandwidth = link.bandwidth;
       written->latency = link.latency;
+    }
+  }
+
+  /// Members in the same order are one group.
+  void addExchanges() {
+    DenseMap<Attribute, uint32_t> groups;
+    for (auto op : module.getOps<plan::ir::ExchangeOp>()) {
+      auto [group, isNew] = groups.try_emplace(op.getMembersAttr(), plan.groups.size());
+      if (isNew) {
+        auto &written = plan.groups.emplace_back(std::make_unique<fb::GroupT>());
+        for (auto member : op.getMembers().getAsRange<FlatSymbolRefAttr>())
+          written->devices.push_back(devices.lookup(member.getValue()));
+      }
+      exchanges[op.getSymName()] = plan.exchanges.size();
+      auto &written = plan.exchanges.emplace_back(std::make_unique<fb::ExchangeT>());
+      written->kind = static_cast<fb::ExchangeKind>(op.getKind());
+      written->group = group->second;
+      written->sizes.assign(op.getSizes().begin(), op.getSizes().end());
+      if (std::optional<ArrayRef<int64_t>> rows = op.getRows())
+        written->rows.assign(rows->begin(), rows->end());
+      written->name = op.getName().str();
+      written->cause = op.getCause().empty() ? 0 : stringIndex(op.getCause());
     }
   }
 
@@ -432,8 +456,10 @@ struct Writer {
     auto found = func.walk([&](Operation *op) {
       auto copy = dyn_cast<plan::ir::CopyOp>(op);
       auto launch = dyn_cast<plan::ir::LaunchOp>(op);
+      auto part = dyn_cast<plan::ir::PartOp>(op);
       bool writes = (copy && llvm::any_of(copy.getTargets(), isVariable)) ||
-                    (launch && llvm::any_of(launch.getOutputs(), isVariable));
+                    (launch && llvm::any_of(launch.getOutputs(), isVariable)) ||
+                    (part && part.getTarget() && isVariable(part.getTarget()));
       return writes ? WalkResult::interrupt() : WalkResult::advance();
     });
     return found.wasInterrupted();
@@ -526,10 +552,14 @@ struct Writer {
       return makeCopy(function, copy);
     if (auto check = dyn_cast<plan::ir::CheckOp>(op))
       return makeCheck(check);
+    if (auto part = dyn_cast<plan::ir::PartOp>(op))
+      return makePart(part);
     auto command = std::make_unique<fb::CommandT>();
-    auto nest = [&](fb::Opcode opcode, Value condition, Region &first, Region &second) {
+    auto nest = [&](fb::Opcode opcode, ArrayRef<Value> conditions, Region &first, Region &second) {
       command->opcode = opcode;
-      command->condition = std::make_unique<fb::BufferRef>(bufferRef(condition));
+      command->condition = std::make_unique<fb::BufferRef>(bufferRef(conditions.front()));
+      for (size_t i = 0; conditions.size() > 1 && i < conditions.size(); ++i)
+        command->conditions.push_back(bufferRef(conditions[i]));
       command->blocks = {addBlock(function, first), addBlock(function, second)};
     };
     auto order = [&](fb::Opcode opcode, auto op) {
@@ -539,11 +569,12 @@ struct Writer {
       command->signal = op.getSemaphore();
     };
     if (auto branch = dyn_cast<plan::ir::IfOp>(op)) {
-      nest(fb::Opcode::branch, branch.getCondition(), branch.getThenBody(), branch.getElseBody());
+      nest(fb::Opcode::branch, plan::ir::conditionsOf(branch), branch.getThenBody(),
+           branch.getElseBody());
       if (auto library = branch->getAttrOfType<StringAttr>(kLibraryAttr))
         command->library = library.str();
     } else if (auto loop = dyn_cast<plan::ir::WhileOp>(op)) {
-      nest(fb::Opcode::loop, loop.getCondition(), loop.getConditionBody(), loop.getBody());
+      nest(fb::Opcode::loop, plan::ir::conditionsOf(loop), loop.getConditionBody(), loop.getBody());
       command->trips = loop.getTrips().value_or(0);
     } else if (auto signal = dyn_cast<plan::ir::SignalOp>(op))
       order(fb::Opcode::signal, signal);
@@ -551,6 +582,26 @@ struct Writer {
       order(fb::Opcode::wait, wait);
     else
       return nullptr; // a declaration
+    return command;
+  }
+
+  std::unique_ptr<fb::CommandT> makePart(plan::ir::PartOp part) {
+    auto command = std::make_unique<fb::CommandT>();
+    command->exchange = exchanges.lookup(part.getExchange());
+    const bool isMessage = plan.exchanges[command->exchange]->kind == fb::ExchangeKind::message;
+    command->opcode = !isMessage         ? fb::Opcode::part
+                      : part.getSource() ? fb::Opcode::send
+                                         : fb::Opcode::receive;
+    command->rank = part.getRank();
+    command->device = devices.lookup(part.getDevice());
+    command->queue = part.getQueue();
+    command->copy_kind = fb::CopyKind::betweenTasks;
+    for (Value buffer : part->getOperands())
+      command->buffers.push_back(bufferRef(buffer));
+    command->num_results = part.getTarget() ? 1 : 0;
+    command->name = part.getName().str();
+    command->location = part.getLocation().str();
+    command->cause = plan.exchanges[command->exchange]->cause;
     return command;
   }
 
@@ -639,8 +690,10 @@ struct Writer {
     uint32_t next = 0;
     func.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<plan::ir::LaunchOp, plan::ir::CopyOp, plan::ir::IfOp, plan::ir::WhileOp,
-              plan::ir::SignalOp, plan::ir::WaitOp, plan::ir::CheckOp>(op))
+              plan::ir::SignalOp, plan::ir::WaitOp, plan::ir::CheckOp, plan::ir::PartOp>(op))
         at[op] = next++;
+      else if (isa<plan::ir::ConditionsOp>(op))
+        at[op] = next; // of the branch or loop behind it
     });
     for (const memory::Whole &whole : memory::wholesOf(func)) {
       plan::ir::BufferDeclOp decl = whole.buffer;

@@ -11,6 +11,7 @@
 #include "AliasConcatSlice.h"
 
 #include "gantry/Analysis/SharedBuffers.h"
+#include "gantry/Dialect/Plan/IR/Exchanges.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -283,6 +284,8 @@ std::optional<uint32_t> Elider::groupFor(Value buffer, Block &block) {
 
 static bool isBrought(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+    if (auto part = dyn_cast<plan::ir::PartOp>(user))
+      return part.getTarget() == buffer;
     auto copy = dyn_cast<plan::ir::CopyOp>(user);
     return copy && copy.getQueue() != 0 && llvm::is_contained(copy.getTargets(), buffer);
   });

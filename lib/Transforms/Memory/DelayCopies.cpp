@@ -42,8 +42,8 @@ static bool writes(Operation *command, Value buffer) {
 
 /// The op in front of which `ahead` launches more are to run before `user`.
 static Operation *goBack(Operation *user, unsigned ahead) {
-  Operation *at = user;
-  for (Operation *op = user; ahead > 0 && (op = op->getPrevNode());)
+  Operation *at = schedule::firstOfExchange(user);
+  for (Operation *op = at; ahead > 0 && (op = op->getPrevNode());)
     if (isa<plan::ir::LaunchOp>(op)) {
       at = op;
       --ahead;
@@ -91,6 +91,7 @@ struct Delayer {
     auto consider = [&](Operation *op) {
       if (!op)
         return;
+      op = schedule::firstOfExchange(op);
       Place place = places.lookup(op);
       if (here < place && (!limit || place < *limit))
         limit = place;

@@ -56,7 +56,7 @@ struct Orderer {
 
   int64_t addSignal(Operation *op) {
     auto [device, queue] = queueOf(op);
-    builder.setInsertionPointAfter(op);
+    builder.setInsertionPointAfter(lastOfExchange(op)); // its parts stay side by side
     plan::ir::SignalOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(numSemaphores),
                                cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
     return numSemaphores++;
@@ -64,7 +64,7 @@ struct Orderer {
 
   void addWait(Operation *op, int64_t semaphore) {
     auto [device, queue] = queueOf(op);
-    builder.setInsertionPoint(op);
+    builder.setInsertionPoint(firstOfExchange(op));
     plan::ir::WaitOp::create(builder, op->getLoc(), builder.getI64IntegerAttr(semaphore),
                              cast<FlatSymbolRefAttr>(device), builder.getI64IntegerAttr(queue));
   }

@@ -9,6 +9,7 @@
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Device/StreamRoom.h"
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
+#include "gantry/Dialect/Plan/IR/Exchanges.h"
 #include "gantry/Packing/Packing.h"
 #include "gantry/Transforms/CoalesceCopies.h"
 #include "gantry/Transforms/OrderByStart.h"
@@ -110,13 +111,18 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     return byDevice;
   }
 
+  static bool hasExchanges(plan::ir::FuncOp func) {
+    return func.walk([](plan::ir::PartOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  }
+
   LogicalResult placeBuffers(plan::ir::FuncOp func, const schedule::CommandCosts &costs) {
     if (reuse)
       aliasConcatSlice(func);
     Buffers byDevice = buffersOf(func);
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
-    // What the host keeps comes in when there is room.
-    if (gate && succeeded(packed) && packed->missing > 0)
+    // What the host keeps comes in when there is room; not past exchanges, which stay where they
+    // are.
+    if (gate && !hasExchanges(func) && succeeded(packed) && packed->missing > 0)
       packed = packGated(func, byDevice, costs, std::move(*packed));
     // Rather wait for memory than not fit: values then go out shortly after they are made.
     if (succeeded(packed) && !packed->full.empty()) {

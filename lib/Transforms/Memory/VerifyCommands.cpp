@@ -3,6 +3,7 @@
 // passes that ordered the queues and placed the buffers.
 
 #include "gantry/Analysis/SharedBuffers.h"
+#include "gantry/Dialect/Plan/IR/Exchanges.h"
 #include "gantry/Judge/QueueProgram.h"
 #include "gantry/Transforms/Passes.h"
 
@@ -192,6 +193,12 @@ private:
       step.queue = queueOf(check.getDeviceAttr(), 0);
       return addUses(step, check->getOperands(), false);
     }
+    if (auto part = dyn_cast<plan::ir::PartOp>(op)) {
+      judge::Step &step = addStep(Kind::command, &op);
+      step.queue = queueOf(part.getDeviceAttr(), part.getQueue());
+      return success((!part.getSource() || succeeded(addUses(step, part.getSource(), false))) &&
+                     (!part.getTarget() || succeeded(addUses(step, part.getTarget(), true))));
+    }
     if (auto signal = dyn_cast<plan::ir::SignalOp>(op))
       addSemaphore(signal, Kind::signal);
     if (auto wait = dyn_cast<plan::ir::WaitOp>(op))
@@ -214,7 +221,8 @@ private:
   template <typename Op>
   LogicalResult addLists(Op op, judge::Step::Kind kind, Region &first, judge::Step::Kind between,
                          Region &second) {
-    if (failed(addUses(addStep(kind, op), op.getCondition(), false)) || failed(addSteps(first)))
+    if (failed(addUses(addStep(kind, op), plan::ir::conditionsOf(op), false)) ||
+        failed(addSteps(first)))
       return failure();
     addStep(between, op);
     LogicalResult added = addSteps(second);
@@ -240,6 +248,9 @@ private:
     else if (auto copy = dyn_cast<plan::ir::CopyOp>(op))
       out << "the copy of \"" << copy.getName() << "\" on queue " << copy.getQueue() << " of "
           << copy.getDeviceAttr();
+    else if (auto part = dyn_cast<plan::ir::PartOp>(op))
+      out << "part " << part.getRank() << " of \"" << part.getName() << "\" on queue "
+          << part.getQueue() << " of " << part.getDeviceAttr();
     else if (auto check = dyn_cast<plan::ir::CheckOp>(op))
       out << "the check of \"" << check.getName() << "\" on queue 0 of " << check.getDeviceAttr();
     else

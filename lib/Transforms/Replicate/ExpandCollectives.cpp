@@ -11,16 +11,13 @@
 // soon as its values are there; these sums are what is exchanged, and the tree above them is done
 // chunk by chunk.
 //
-// Between many tasks of a job that would be ranks times ranks copies. There the sum goes along a
-// chain instead: each rank adds its value to what the one before it sends, piece by piece, and the
-// sums come back the same way. The order of the sum and so its bits are the same, and the ops are
-// as many as there are ranks.
+// Devices of several tasks exchange by collectives (TaskExchange.cpp).
 //
 // Where a library may do it, the exchange becomes the second region of a gantry.if that the library
 // decides, and the first one has a part of the collective for each rank
 // (docs/designs/libraries.md).
 
-#include "PartsTree.h"
+#include "CollectiveBuilder.h"
 
 #include "gantry/Device/Topology.h"
 #include "gantry/Plan/AllReducePart.h"
@@ -29,6 +26,8 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallSet.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace gantry;
@@ -41,37 +40,27 @@ namespace gantry {
 /// More pieces than this hide no more copies and only add commands.
 static constexpr int64_t kMostPieces = 8;
 
-/// Ranks of several tasks that exchange with each other directly; more of them make a chain.
-static constexpr size_t kMostDirect = 64;
-
 namespace {
-/// What a rank has to give: one of the values, or of a tree the sum of several.
-struct Term {
-  Value value;
-  size_t rank;
-  PartRange range; ///< the values that it is the sum of
-};
-
 /// What of trees waits on a device while the last parts are made.
 struct Waiting {
   size_t values = 0, sums = 0; ///< so many sums of each value, at most
   uint64_t bytes = 0;          ///< of all of them
 };
 
+/// In bytes.
+struct Limits {
+  uint64_t small, piece, gather; ///< gather: of all terms, where tasks exchange
+};
+
 /// One gantry.all_reduce on its way.
-class Exchange {
+class Reduction : CollectiveBuilder {
 public:
-  Exchange(AllReduceOp op, const Topology *library, uint64_t smallBytes, uint64_t pieceBytes)
-      : op(op), library(library), builder(op), pieceBytes(std::max<uint64_t>(pieceBytes, 1)),
-        type(cast<RankedTensorType>(op.getValues().front().getType())),
-        isSmall(getByteSize(type) <= smallBytes) {
-    for (DeviceAttr device : op.getDevices()->getAsRange<DeviceAttr>()) {
-      auto known = op.getTree() ? llvm::find(devices, device) : devices.end();
-      owners.push_back(known - devices.begin());
-      if (known == devices.end())
-        devices.push_back(device);
-    }
-  }
+  /// `library` is the topology of devices where one may do it, `tasks` the devices of tasks that
+  /// exchange; null: there are none.
+  Reduction(AllReduceOp op, const Topology *library, const DenseSet<Attribute> *tasks,
+            Limits limits)
+      : CollectiveBuilder(op), library(library), tasks(tasks), limits(limits),
+        isSmall(getByteSize(type) <= limits.small) {}
 
   LogicalResult run() {
     if (op.getKind() == CombineKind::Mean && !isa<FloatType>(type.getElementType()))
@@ -103,11 +92,6 @@ public:
   }
 
 private:
-  size_t ranks() const { return devices.size(); }
-  size_t count() const { return owners.size(); }
-
-  bool hasEqualShares() { return !op.getWeights() || llvm::all_equal(*op.getWeights()); }
-
   double share(size_t i) {
     double sum = 0;
     ArrayRef<int64_t> weights = *op.getWeights();
@@ -118,14 +102,17 @@ private:
 
   /// One for each rank.
   SmallVector<Value> combine(ArrayRef<Value> values) {
-    if (isChain())
-      return passAlong(values);
     SmallVector<Term> terms;
     if (op.getTree())
       addLocally(values, {0, count()}, terms);
     else
       for (auto [i, value] : llvm::enumerate(values))
         terms.push_back({value, i, {i, 1}});
+    if (SmallVector<uint32_t> taskOf = findTasks(terms); !taskOf.empty()) {
+      if (library && !isSmall)
+        op.emitRemark() << "is done by exchanges between tasks, not by NCCL: " << findLogical();
+      return exchangeBetweenTasks(*this, terms, taskOf, limits.gather);
+    }
     if (isSmall || ranks() == 1 || (op.getTree() && llvm::count(readers(), true) < 2))
       return addEverywhere(terms);
     if (!library)
@@ -137,12 +124,21 @@ private:
     return byLibrary(terms);
   }
 
-  /// Whether anything reads the results of each rank.
-  SmallVector<bool> readers() {
-    SmallVector<bool> read(ranks(), !op.getTree());
-    for (auto [result, owner] : llvm::zip(op.getResults(), owners))
-      read[owner] = read[owner] || !result.use_empty();
-    return read;
+  /// The task of each rank, where there are several whose terms follow each other; else nothing.
+  SmallVector<uint32_t> findTasks(ArrayRef<Term> terms) {
+    SmallVector<uint32_t> taskOf;
+    std::map<TaskName, uint32_t> numbers;
+    for (DeviceAttr device : devices) {
+      const DeviceName name = device.getName().withDefaultTask();
+      if (!tasks || !tasks->contains(DeviceAttr::get(op.getContext(), name)))
+        return {};
+      taskOf.push_back(numbers.try_emplace(gantry::taskOf(name), numbers.size()).first->second);
+    }
+    SmallVector<uint32_t> order;
+    for (const Term &term : terms)
+      if (order.empty() || order.back() != taskOf[term.rank])
+        order.push_back(taskOf[term.rank]);
+    return numbers.size() > 1 && order.size() == numbers.size() ? taskOf : SmallVector<uint32_t>();
   }
 
   //===------------------------------------------------------------------===//
@@ -282,32 +278,6 @@ private:
   // By ops
   //===------------------------------------------------------------------===//
 
-  bool isEqualMean() {
-    return op.getKind() == CombineKind::Mean && hasEqualShares() && count() > 1;
-  }
-
-  /// Makes an op a rank's. Names say what it is for and where.
-  Value place(Operation *made, size_t rank, const Twine &what) {
-    made->setAttr(kDeviceAttr, devices[rank]);
-    for (StringRef attr : {kSoftAttr, kOriginAttr})
-      if (Attribute given = op->getAttr(attr))
-        made->setAttr(attr, given);
-    if (auto name = op->getAttrOfType<StringAttr>(kNameAttr))
-      made->setAttr(kNameAttr, builder.getStringAttr(name.getValue() + "/" + what + "/replica_" +
-                                                     Twine(rank)));
-    return made->getResult(0);
-  }
-
-  Value scale(Value value, double factor, size_t rank, const Twine &what) {
-    auto element = cast<FloatType>(type.getElementType());
-    APFloat number(factor);
-    bool inexact;
-    number.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
-    Value constant = ConstantOp::create(
-        builder, op.getLoc(), DenseElementsAttr::get(RankedTensorType::get({}, element), number));
-    return place(MulOp::create(builder, op.getLoc(), value.getType(), value, constant), rank, what);
-  }
-
   Value add(ArrayRef<Term> terms, size_t rank, const Twine &what) {
     Value sum = terms.front().value;
     if (op.getTree()) {
@@ -328,62 +298,11 @@ private:
     return results;
   }
 
-  Value flatten(Value value) {
-    auto flat = RankedTensorType::get({type.getNumElements()}, type.getElementType());
-    return type == flat ? value : ReshapeOp::create(builder, op.getLoc(), flat, value).getResult();
-  }
-
-  Value cut(Value value, int64_t begin, int64_t size, size_t rank, const Twine &what) {
-    auto part = RankedTensorType::get({size}, type.getElementType());
-    return place(SliceOp::create(builder, op.getLoc(), part, value, ArrayRef<int64_t>{begin},
-                                 ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1}),
-                 rank, what);
-  }
-
-  /// Numbers that are rounded after each addition have the same sum in one op and in many.
-  bool isChain() {
-    const Type element = type.getElementType();
-    const bool isRoundedOnce = element.isF16() || element.isBF16();
-    return ranks() > kMostDirect && !op.getTree() && !isRoundedOnce &&
-           taskOf(devices.front().getName()) != taskOf(devices.back().getName());
-  }
-
-  SmallVector<Value> passAlong(ArrayRef<Value> values) {
-    SmallVector<Value> flat;
-    for (Value value : values)
-      flat.push_back(flatten(value));
-    const int64_t elements = type.getNumElements(), each = sizeOfPiece(elements);
-    SmallVector<SmallVector<Value>> sums(ranks()); // by rank, then piece
-    for (int64_t begin = 0; begin < std::max<int64_t>(elements, 1); begin += each) {
-      const int64_t size = std::min(each, elements - begin);
-      const std::string piece = std::to_string(sums.front().size());
-      auto partOf = [&](size_t rank) {
-        return size == elements ? flat[rank] : cut(flat[rank], begin, size, rank, "piece_" + piece);
-      };
-      Value sum = partOf(0);
-      for (size_t rank = 1; rank < ranks(); ++rank)
-        sum = place(
-            AddNOp::create(builder, op.getLoc(), sum.getType(), ValueRange{sum, partOf(rank)}),
-            rank, "sum_" + piece);
-      if (isEqualMean())
-        sum = scale(sum, 1.0 / double(ranks()), ranks() - 1, "mean_" + piece);
-      for (size_t rank = ranks(); rank-- > 0;) {
-        if (rank + 1 < ranks())
-          sum = CopyOp::create(builder, op.getLoc(), sum, devices[rank], /*force=*/false,
-                               /*cause=*/StringAttr());
-        sums[rank].push_back(sum);
-      }
-    }
-    SmallVector<Value> results;
-    for (auto [rank, pieces] : llvm::enumerate(sums))
-      results.push_back(join(pieces, rank));
-    return results;
-  }
-
   /// How many of so many elements are one piece.
   int64_t sizeOfPiece(int64_t elements) const {
     uint64_t bytes = getByteSize(type) / std::max<int64_t>(type.getNumElements(), 1) * elements;
-    int64_t pieces = std::clamp<int64_t>(bytes / pieceBytes, 1, kMostPieces);
+    int64_t pieces =
+        std::clamp<int64_t>(bytes / std::max<uint64_t>(limits.piece, 1), 1, kMostPieces);
     return std::max<int64_t>(llvm::divideCeil(elements, pieces), 1);
   }
 
@@ -429,14 +348,10 @@ private:
     }
   }
 
-  AllReduceOp op;
   const Topology *library; ///< where a library may do it; null: nowhere
-  OpBuilder builder;
-  uint64_t pieceBytes;
-  RankedTensorType type;
+  const DenseSet<Attribute> *tasks;
+  Limits limits;
   bool isSmall;
-  SmallVector<DeviceAttr> devices; ///< by rank, as they were asked for; of a tree each once
-  SmallVector<size_t> owners;      ///< for each value the rank that has it
   SmallVector<DeviceAttr> logical; ///< by rank, of the topology
   bool takesMeanInside = true;     ///< of the exchange
 };
@@ -450,15 +365,20 @@ struct ExpandCollectives : gantry::impl::ExpandCollectivesPassBase<ExpandCollect
       if (!op->hasAttr(kRankAttr))
         ops.push_back(op);
     });
-    std::optional<Topology> topology;
-    if (!ops.empty() &&
-        TargetsAttr::of(getOperation()).asksForLibrary(StringRef(plan::collectiveLibrary)))
-      topology = getTopology(getOperation()->getParentOfType<ModuleOp>());
+    if (ops.empty())
+      return;
+    const Topology topology = getTopology(getOperation()->getParentOfType<ModuleOp>());
+    const bool asksForLibrary =
+        TargetsAttr::of(getOperation()).asksForLibrary(StringRef(plan::collectiveLibrary));
+    DenseSet<Attribute> tasks;
+    for (const LogicalDevice &device : topology.logical)
+      tasks.insert(DeviceAttr::get(&getContext(), device.name));
     llvm::MapVector<DeviceAttr, Waiting> waiting;
     for (AllReduceOp op : ops) {
-      Exchange exchange(op, topology ? &*topology : nullptr, smallBytes, pieceBytes);
-      exchange.countWaiting(waiting);
-      if (failed(exchange.run()))
+      Reduction reduction(op, asksForLibrary ? &topology : nullptr, exchanges ? &tasks : nullptr,
+                          {smallBytes, pieceBytes, gatherBytes});
+      reduction.countWaiting(waiting);
+      if (failed(reduction.run()))
         return signalPassFailure();
     }
     tell(waiting);

@@ -59,7 +59,7 @@ static Operation *merge(ArrayRef<Operation *> copies) {
   return merged;
 }
 
-void gantry::schedule::coalesceCopies(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+static void coalesce(ArrayRef<Operation *> commands, const CommandCosts &costs) {
   if (numberQueues(commands).size() <= 1)
     return;
   const auto [order, firsts] = queues::coalesce(
@@ -76,6 +76,11 @@ void gantry::schedule::coalesceCopies(ArrayRef<Operation *> commands, const Comm
     if (transfer.size() > 1)
       merge(transfer);
   }
+}
+
+void gantry::schedule::coalesceCopies(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+  for (ArrayRef<Operation *> some : betweenExchanges(commands))
+    coalesce(some, costs);
 }
 
 namespace {

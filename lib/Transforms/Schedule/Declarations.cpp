@@ -2,6 +2,7 @@
 
 #include "gantry/Analysis/InPlace.h"
 #include "gantry/Analysis/PanelLayout.h"
+#include "gantry/Device/Task.h"
 #include "gantry/Plan/AllReducePart.h"
 #include "gantry/Target/TargetMap.h"
 
@@ -42,11 +43,13 @@ Declarations::Declarations(ModuleOp module)
       topology(getTopology(module)), costModel(CostModel::of(topology)) {
   for (auto [i, device] : llvm::enumerate(topology.logical)) {
     symbols.push_back(FlatSymbolRefAttr::get(names.take("d" + Twine(i))));
+    numbers[symbols.back()] = i;
     devices[DeviceAttr::get(module.getContext(), device.name)] = i;
   }
   for (unsigned i = topology.logical.size(); i-- > 0;)
     if (logical(i).name.type == DeviceType::CPU)
       hostDevice = i;
+  findTasks();
   for (auto variable : module.getOps<VariableOp>())
     variableOps[variable.getSymNameAttr()] = variable;
   // Looked up once: a symbol table per launch would make big graphs quadratic.
@@ -55,6 +58,32 @@ Declarations::Declarations(ModuleOp module)
       if (!func.isExternal() && WorkAttr::of(func).isLowered())
         kernels[SymbolRefAttr::get(kernelModule.getSymNameAttr(), {FlatSymbolRefAttr::get(func)})] =
             func;
+}
+
+void Declarations::findTasks() {
+  const std::vector<TaskName> all = tasksOf(topology);
+  hosts.assign(all.size(), ~0u);
+  for (auto [i, device] : llvm::enumerate(topology.logical)) {
+    tasks.push_back(llvm::lower_bound(all, gantry::taskOf(device.name)) - all.begin());
+    unsigned &host = hosts[tasks.back()];
+    if (host == ~0u ||
+        (device.name.type == DeviceType::CPU && logical(host).name.type != DeviceType::CPU))
+      host = i;
+  }
+}
+
+FlatSymbolRefAttr Declarations::declareExchange(Location loc, ExchangeKind kind,
+                                                ArrayRef<unsigned> members, ArrayRef<int64_t> sizes,
+                                                DenseI64ArrayAttr rows, StringRef cause,
+                                                StringAttr name) {
+  auto devices =
+      llvm::map_to_vector(members, [&](unsigned device) -> Attribute { return symbolOf(device); });
+  StringAttr symbol = names.take("x" + Twine(numExchanges++));
+  plan::ir::ExchangeOp::create(
+      declarations, loc, symbol, ExchangeKindAttr::get(module.getContext(), kind),
+      declarations.getArrayAttr(devices), declarations.getDenseI64ArrayAttr(sizes), rows,
+      declarations.getStringAttr(cause), name);
+  return FlatSymbolRefAttr::get(symbol);
 }
 
 /// Bytes that the plan may use; 0 for what is there at run time. A simulated device has no more

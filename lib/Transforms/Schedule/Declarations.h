@@ -6,7 +6,7 @@
 #include "gantry/Device/Topology.h"
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"
-#include "gantry/Dialect/Plan/IR/Plan.h"
+#include "gantry/Dialect/Plan/IR/Exchanges.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -38,6 +38,19 @@ public:
   /// Where buffers are that no op asks for: the first CPU.
   unsigned host() const { return hostDevice; }
 
+  /// Number of the device's task, in the order of names.
+  unsigned taskOf(unsigned device) const { return tasks[device]; }
+  unsigned taskOf(mlir::FlatSymbolRefAttr symbol) const { return tasks[numbers.lookup(symbol)]; }
+  /// The first CPU of a task.
+  unsigned hostOfTask(unsigned task) const { return hosts[task]; }
+
+  /// What members of several tasks exchange, sizes in bytes.
+  mlir::FlatSymbolRefAttr declareExchange(mlir::Location loc, ExchangeKind kind,
+                                          llvm::ArrayRef<unsigned> members,
+                                          llvm::ArrayRef<int64_t> sizes,
+                                          mlir::DenseI64ArrayAttr rows, llvm::StringRef cause,
+                                          mlir::StringAttr name);
+
   /// The constant with this value on that device, in a layout or, for null, plain. The first use
   /// there is what made its copy at load, where it needs one.
   plan::ir::ConstantOp constantFor(ConstantOp op, unsigned device, llvm::StringRef use,
@@ -68,6 +81,7 @@ public:
 
 private:
   void declareLinks();
+  void findTasks();
 
   mlir::ModuleOp module;
   FreshSymbols names;
@@ -76,6 +90,10 @@ private:
   CostModel costModel;
   unsigned hostDevice = 0;
   llvm::SmallVector<mlir::FlatSymbolRefAttr> symbols;
+  llvm::DenseMap<mlir::Attribute, unsigned> numbers; ///< of devices, by symbol
+  llvm::SmallVector<unsigned> tasks;                 ///< by device
+  llvm::SmallVector<unsigned> hosts;                 ///< by task
+  unsigned numExchanges = 0;
   llvm::DenseMap<DeviceAttr, unsigned> devices; ///< by all names that were asked for
   llvm::MapVector<mlir::Attribute, mlir::func::FuncOp> kernels; ///< by symbol, lowered
   /// By value, layout and device.

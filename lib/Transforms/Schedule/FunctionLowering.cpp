@@ -291,6 +291,8 @@ void FunctionLowering::copyTo(Value source, Value target, Location loc, StringAt
                               StringRef cause) {
   if (source == target)
     return;
+  if (messages && state.taskOf(places.at(source)) != state.taskOf(places.at(target)))
+    return sendTo(source, target, loc, name, cause);
   auto [device, queue] = queueOf(places.at(source), places.at(target));
   plan::ir::CopyOp::create(builder, loc, source, target, state.symbolOf(device), name,
                            text(describeLocation(loc)), builder.getI64IntegerAttr(queue),

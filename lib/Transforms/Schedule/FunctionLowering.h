@@ -5,6 +5,8 @@
 #include "Declarations.h"
 
 #include "gantry/Analysis/Homes.h"
+#include "gantry/Dialect/Gantry/IR/Collectives.h"
+#include "gantry/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -12,8 +14,10 @@ namespace gantry::schedule {
 
 class FunctionLowering {
 public:
-  FunctionLowering(Declarations &state, const Homes &homes, mlir::func::FuncOp func, bool inPlace)
-      : state(state), homes(homes), func(func), builder(func.getContext()), inPlace(inPlace) {}
+  FunctionLowering(Declarations &state, const Homes &homes, mlir::func::FuncOp func,
+                   const LowerToPlanPassOptions &options)
+      : state(state), homes(homes), func(func), builder(func.getContext()),
+        inPlace(options.inPlace), messages(options.messages) {}
 
   mlir::LogicalResult lower();
   /// The ops that ran at load are ops of each function that reads what they gave.
@@ -108,6 +112,20 @@ private:
   Work describeOps(LaunchOp launch, unsigned device);
   mlir::Attribute describeOp(LaunchOp launch, LaunchedOpAttr op, unsigned device, const Work &work);
 
+  //===--- Between tasks (LowerExchanges.cpp) ---===//
+
+  /// Sends from the one buffer and receives in the other.
+  void sendTo(mlir::Value source, mlir::Value target, mlir::Location loc, mlir::StringAttr name,
+              llvm::StringRef cause);
+  mlir::LogicalResult lowerExchange(ExchangeOp op);
+  void makePart(mlir::Location loc, mlir::FlatSymbolRefAttr exchange, unsigned rank,
+                mlir::Value source, mlir::Value target, mlir::StringAttr name);
+  /// The tasks that have commands in the op, or branches and loops to decide, in order.
+  llvm::SmallVector<unsigned> tasksIn(mlir::Operation *op);
+  /// Gives a branch or loop the condition of each task that has commands inside. `copy` makes it
+  /// on that device.
+  void giveConditions(mlir::Operation *op, llvm::function_ref<mlir::Value(unsigned)> copy);
+
   //===--- Branches and loops (LowerControlFlow.cpp) ---===//
 
   /// Lowers a region in place; `finish` comes before its end.
@@ -139,7 +157,8 @@ private:
   llvm::SmallVector<mlir::Attribute> placed;
   llvm::SmallVector<mlir::Attribute> forms; ///< of those
   plan::ir::FuncOp target;
-  bool inPlace; ///< whether results may take the place of operands
+  bool inPlace;  ///< whether results may take the place of operands
+  bool messages; ///< whether copies between tasks are messages
 };
 
 } // namespace gantry::schedule

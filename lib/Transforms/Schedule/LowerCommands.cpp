@@ -34,6 +34,8 @@ LogicalResult FunctionLowering::lowerOp(Operation &op) {
     return lowerCheck(check);
   if (auto part = dyn_cast<AllReduceOp>(op))
     return lowerAllReduce(part);
+  if (auto exchange = dyn_cast<ExchangeOp>(op))
+    return lowerExchange(exchange);
   if (isa<ConstantOp>(op) || isView(&op))
     return success();
   return op.emitOpError("has no command in a plan");

@@ -35,8 +35,19 @@ LogicalResult FunctionLowering::lowerIf(IfOp op) {
       copyTo(bufferOf(value, places.at(result), nameOf(op)), result, op.getLoc(), nameOf(op),
              nameOf(op));
   };
-  return success(succeeded(lowerRegion(op.getThenBody(), branch.getThenBody(), finish)) &&
-                 succeeded(lowerRegion(op.getElseBody(), branch.getElseBody(), finish)));
+  if (failed(lowerRegion(op.getThenBody(), branch.getThenBody(), finish)) ||
+      failed(lowerRegion(op.getElseBody(), branch.getElseBody(), finish)))
+    return failure();
+  giveConditions(branch, [&](unsigned device) {
+    if (skipViews(op.getCondition()).getDefiningOp<ConstantOp>())
+      return bufferOf(op.getCondition(), device, nameOf(op));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(branch);
+    Value copy = makeBuffer(op.getCondition().getType(), text("condition"), op.getLoc(), device, 1);
+    copyTo(condition, copy, op.getLoc(), text("condition"), nameOf(op));
+    return copy;
+  });
+  return success();
 }
 
 LogicalResult FunctionLowering::lowerWhile(WhileOp op) {
@@ -61,8 +72,18 @@ LogicalResult FunctionLowering::lowerWhile(WhileOp op) {
            nameOf(op));
   };
   auto next = [&](ValueRange yielded) { carry(op, yielded, carried); };
-  return success(succeeded(lowerRegion(op.getConditionBody(), loop.getConditionBody(), test)) &&
-                 succeeded(lowerRegion(op.getBody(), loop.getBody(), next)));
+  if (failed(lowerRegion(op.getConditionBody(), loop.getConditionBody(), test)) ||
+      failed(lowerRegion(op.getBody(), loop.getBody(), next)))
+    return failure();
+  giveConditions(loop, [&](unsigned device) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(loop);
+    Value copy = makeBuffer(flagType, text("condition"), op.getLoc(), device, 1);
+    builder.setInsertionPointToEnd(&loop.getConditionBody().front());
+    copyTo(flag, copy, op.getLoc(), text("condition"), nameOf(op));
+    return copy;
+  });
+  return success();
 }
 
 bool FunctionLowering::mayBeMadeIn(Value root, Block &block, Value buffer) {

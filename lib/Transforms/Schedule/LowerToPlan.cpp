@@ -41,7 +41,7 @@ struct LowerToPlan : gantry::impl::LowerToPlanPassBase<LowerToPlan> {
     for (func::FuncOp func : funcs) {
       if (!func.isPublic() || func.isExternal())
         continue;
-      FunctionLowering lowering(declarations, homes, func, inPlace);
+      FunctionLowering lowering(declarations, homes, func, {inPlace, messages});
       if (failed(lowering.lower()))
         return signalPassFailure();
       if (func->hasAttr(kAtLoadAttr)) {

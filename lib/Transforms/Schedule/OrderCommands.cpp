@@ -25,7 +25,7 @@ std::vector<bool> gantry::schedule::reorderedQueues(ArrayRef<Operation *> comman
   return reordered;
 }
 
-void gantry::schedule::orderByStart(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+static void orderAlone(ArrayRef<Operation *> commands, const CommandCosts &costs) {
   const std::vector<bool> reordered = reorderedQueues(commands);
   if (reordered.size() <= 1)
     return;
@@ -37,6 +37,11 @@ void gantry::schedule::orderByStart(ArrayRef<Operation *> commands, const Comman
       commands[i]->moveAfter(last);
     last = commands[i];
   }
+}
+
+void gantry::schedule::orderByStart(ArrayRef<Operation *> commands, const CommandCosts &costs) {
+  for (ArrayRef<Operation *> some : betweenExchanges(commands))
+    orderAlone(some, costs);
 }
 
 namespace {
