@@ -116,7 +116,9 @@ static void addSimplify(OpPassManager &pm, const CompileOptions &options) {
 //===----------------------------------------------------------------------===//
 
 static void addReplicate(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(createExpandCollectivesPass());
+  ExpandCollectivesPassOptions expand;
+  expand.exchanges = true;
+  pm.addNestedPass<func::FuncOp>(createExpandCollectivesPass(expand));
   // Chunks that two exchanges have in common are cut once.
   pm.addPass(createMergeOpsPass());
   pm.addPass(createVerifyReplicatedPass());
@@ -263,6 +265,7 @@ static void addSchedule(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createOrderLaunchesPass());
   LowerToPlanPassOptions lower;
   lower.inPlace = options.memory.reuse;
+  lower.messages = true;
   pm.addPass(createLowerToPlanPass(lower));
   // Kernels were made before it was known what calls them with which buffers.
   for (const Target *target : allTargets())

@@ -19,6 +19,30 @@ from cases import Skip, shared
 VOCABULARY = 1000
 
 
+def r3_loop_of_tasks(runner):
+    """Tasks go through a loop together: whether it goes on is sent to each of them in every round."""
+    x = numbers(6, 4)
+    tasks_are_one_task(runner, 3, LOOP.replace("BATCH", "6"), *runner.arrays(
+        x=x, y=x @ numbers(4, 2, seed=1) / 4, most=np.int64(3), limit=np.float32(0), wanted=np.bool_(True)))
+
+
+def r3_add_rows(runner, rows, columns, dtype=np.float32):
+    """Row by row, whatever the kernel does to be fast; the first is not added to a zero. Halves are rounded once, at the end."""
+    element = {"float32": "f32", "float64": "f64", "float16": "f16", "int32": "i32"}[np.dtype(dtype).name]
+    x = (numbers(rows, columns) * 100).astype(dtype)
+    x[:, -1] = -0.0
+    model = runner.write("rows.mlir", f"""
+func.func @main(%x: tensor<{rows}x{columns}x{element}> {{gantry.name = "x"}}) -> (tensor<{columns}x{element}> {{gantry.name = "y"}}) {{
+  %y = gantry.add_rows %x : (tensor<{rows}x{columns}x{element}>) -> tensor<{columns}x{element}>
+  return %y : tensor<{columns}x{element}>
+}}
+""")
+    total = x[0].astype(np.float32) if dtype == np.float16 else x[0].copy()
+    for row in x[1:]:
+        total = (total + row).astype(total.dtype)
+    same(runner.run(model, *runner.arrays(x=x))["y"], total.astype(dtype), f"{rows} rows of {columns} {element}")
+
+
 class Trainer(cases.Runner):
     """Runs graphs on arrays, and reads what they leave in outputs and variables."""
 
@@ -177,12 +201,12 @@ def tasks_are_one_task(runner, count, text, *flags):
             same({**out[ran], **state[ran]}[name], value, f"{name} of {ran}")
 
 
-def r3_chain(runner, count, kind):
-    """Between many tasks sums go along a chain, in the order of the ranks: the bits of a direct exchange."""
+def r3_exchange(runner, count, kind, parts=""):
+    """Tasks exchange chunks, some of which are empty where there are many: the bits of a direct exchange."""
     text = f"""
 gantry.variable @w = dense<0.1> : tensor<300xf32>
 func.func @main(%x: tensor<{count}x300xf32> {{gantry.name = "x"}}) -> (tensor<300xf32> {{gantry.name = "g"}}) {{
-  %y = gantry.replicate (%x) on DEVICES takes [split 0] gives [same] : (tensor<{count}x300xf32>) -> tensor<300xf32> {{
+  %y = gantry.replicate (%x) on DEVICES {parts} takes [split 0] gives [same] : (tensor<{count}x300xf32>) -> tensor<300xf32> {{
   ^bb0(%a: tensor<?x300xf32>):
     %s = gantry.reduce_sum %a {{axes = array<i64: 0>}} : (tensor<?x300xf32>) -> tensor<300xf32>
     %r = gantry.all_reduce {kind} %s : (tensor<300xf32>) -> tensor<300xf32>
@@ -778,9 +802,19 @@ CASES = {
     "r2_no_op_on_an_empty_shard": r2_no_op_on_an_empty_shard,
     "r1_fixed_batch": r1_fixed_batch,
     "r1_lists": r1_lists,
-    "r3_chain_sum": lambda r: r3_chain(r, 70, "sum"),
-    "r3_chain_mean": lambda r: r3_chain(r, 65, "mean"),
-    "r3_direct_tasks": lambda r: r3_chain(r, 5, "sum"),
+    "r3_exchange_sum": lambda r: r3_exchange(r, 70, "sum"),
+    "r3_exchange_mean": lambda r: r3_exchange(r, 65, "mean"),
+    "r3_gather_tasks": lambda r: r3_exchange(r, 5, "sum"),
+    "r3_parts_of_tasks": lambda r: r3_exchange(r, 5, "sum", "parts 5"),
+    "r3_loop_of_tasks": r3_loop_of_tasks,
+    "r3_add_rows_few": lambda r: r3_add_rows(r, 2, 5),
+    "r3_add_rows_written": lambda r: r3_add_rows(r, 16, 67),
+    "r3_add_rows_looped": lambda r: r3_add_rows(r, 17, 67),
+    "r3_add_rows_many": lambda r: r3_add_rows(r, 1030, 16),
+    "r3_add_rows_of_one": lambda r: r3_add_rows(r, 300, 1),
+    "r3_add_rows_f16": lambda r: r3_add_rows(r, 40, 33, np.float16),
+    "r3_add_rows_f64": lambda r: r3_add_rows(r, 40, 33, np.float64),
+    "r3_add_rows_i32": lambda r: r3_add_rows(r, 40, 33, np.int32),
     "r3_steps_of_tasks": lambda r: r3_steps_of_tasks(r, 3, 7),
     "r3_steps_of_tasks_empty": lambda r: r3_steps_of_tasks(r, 4, 5),
     "r3_steps_of_tasks_weighted": lambda r: r3_steps_of_tasks(r, 2, 9, (2, 1)),
