@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Convolutions of f32, transposed ones as well, on CPUs against a chain of fused multiply-adds in the order of window and channels: bit for bit,
 in networks that the compiler turns and as ops alone, fused or not, by one and several threads, and on simulated GPUs,
-which keep the form with the channels first. Every fifth case has sums that underflow to zeros, whose signs count, too:
-there also the code of emulated GPUs runs.
+which keep the form with the channels first. Behind some, truth values choose, or are the result. Every fifth case has sums
+that underflow to zeros, whose signs count, too: there also the code of emulated GPUs runs.
 
 Usage: convolutions_test.py --build-dir BUILD [--jobs N] [--count N] [--seed N] [--case N] [--json FILE]
 """
@@ -79,7 +79,7 @@ class Graph:
 
     @staticmethod
     def type(array):
-        return "tensor<" + "".join(f"{size}x" for size in array.shape) + "f32>"
+        return "tensor<" + "".join(f"{size}x" for size in array.shape) + ("i1>" if array.dtype == bool else "f32>")
 
     def operand(self, array):
         name = f"c{len(self.inputs)}"
@@ -197,6 +197,17 @@ class Graph:
         if self.random.random() < 0.5:
             self.add("relu {}", [(self.name, self.value)], np.maximum(self.value, np.float32(0)))
 
+    def choose(self):
+        """By truth values that are given, each a byte of memory."""
+        chosen, other = self.random.random(self.value.shape) < 0.5, self.draw(self.value.shape)
+        self.add("select {}", [(self.operand(chosen), chosen), (self.name, self.value), (self.operand(other), other)],
+                 np.where(chosen, self.value, other))
+
+    def decide(self):
+        """Truth values as results."""
+        least = np.array(0.25, np.float32)
+        self.add("compare gt, {}", [(self.name, self.value), (self.constant(least), least)], self.value > least)
+
     def text(self):
         arguments = ", ".join(f'%{name}: {self.type(array)} {{gantry.name = "{name}"}}'
                               for name, array in self.inputs.items())
@@ -271,6 +282,10 @@ def check_forms(graph, forms):
     for _ in range(int(graph.random.integers(1, 4))):
         graph.transposed() if graph.random.random() < 0.25 else graph.convolution()
         graph.follow()
+        if graph.random.random() < 0.15:
+            graph.choose()
+    if graph.random.random() < 0.15:
+        graph.decide()
     return compare(graph, forms, same)
 
 

@@ -27,6 +27,21 @@ gantry.kernel @bordered {
   gantry.yield %1 : tensor<1x8x600x96xf32>
 }
 
+// Truth values are bytes in memory, which vectors of them would not be: lanes are stored one by one.
+// CHECK-LABEL: func.func private @decided(
+// CHECK: arith.cmpf {{.*}} : vector<16xf32>
+// CHECK-NOT: vector.store {{.*}}xi1>
+// CHECK: memref.store {{.*}} : memref<460800xi1>
+// CHECK-NOT: vector.store {{.*}}xi1>
+// CHECK: return
+gantry.kernel @decided {
+^bb0(%x: tensor<1x8x600x16xf32>, %w: tensor<2x3x3x16x48xf32>):
+  %n = gantry.constant dense<0.5> : tensor<f32>
+  %0 = gantry.conv %x, %w {layout = #gantry<image_layout NHWC>, strides = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x8x600x16xf32>, tensor<2x3x3x16x48xf32>) -> tensor<1x8x600x96xf32>
+  %1 = gantry.compare gt, %0, %n : (tensor<1x8x600x96xf32>, tensor<f32>) -> tensor<1x8x600x96xi1>
+  gantry.yield %1 : tensor<1x8x600x96xi1>
+}
+
 // Else an item copies what its pixels read there, with its borders: 10 places of 16 channels are a
 // slice. Rows of the window are runs, and nothing is selected.
 // CHECK-LABEL: func.func private @strip(

@@ -345,6 +345,15 @@ Value gantry::loadLanes(ImplicitLocOpBuilder &b, Value buffer, ValueRange at, in
 
 void gantry::storeLanes(ImplicitLocOpBuilder &b, Value value, Value buffer, ValueRange at,
                         int64_t live) {
+  // Truth values are bytes in memory; a vector of them would be bits there.
+  if (typeOf(buffer).getElementType().isInteger(1)) {
+    SmallVector<Value> place(at);
+    for (int64_t lane = 0; lane < live; ++lane) {
+      place.back() = IndexBuilder{b}.add(at.back(), lane);
+      memref::StoreOp::create(b, vector::ExtractOp::create(b, value, lane), buffer, place);
+    }
+    return;
+  }
   if (live == widthOf(live))
     vector::StoreOp::create(b, value, buffer, at);
   else
