@@ -115,7 +115,7 @@ public:
 
 private:
   bool mayRun(Operation *op, uint32_t device) const {
-    return llvm::is_contained(devicesOf(op), device);
+    return llvm::binary_search(devicesOf(op), device);
   }
 
   /// Whether one of the targets of the devices that it may run on says so; each is asked once.

@@ -62,9 +62,16 @@ static llvm::BitVector allowedByRequest(const MachineModel &machine, Operation *
   auto request = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
   auto soft = op->getAttrOfType<SoftModeAttr>(kSoftAttr);
   bool isStrict = request && (!soft || soft.getValue() == SoftMode::Strict);
-  for (uint32_t d = 0; d < machine.numDevices(); ++d)
-    if (hasKernelOn(machine, op, d) && (!isStrict || request.getName().matches(machine.nameOf(d))))
+  std::map<std::pair<const Target *, DeviceType>, bool> hasKernel; // alike on devices of a kind
+  for (uint32_t d = 0; d < machine.numDevices(); ++d) {
+    if (isStrict && !request.getName().matches(machine.nameOf(d)))
+      continue;
+    auto [known, isNew] = hasKernel.try_emplace({&machine.targetOf(d), *machine.nameOf(d).type});
+    if (isNew)
+      known->second = hasKernelOn(machine, op, d);
+    if (known->second)
       allowed.set(d);
+  }
   return allowed.any() ? allowed : allowed.flip();
 }
 
