@@ -41,17 +41,19 @@ static uint64_t countBytes(Value value) {
   return type && type.hasStaticShape() ? getByteSize(type) : 0;
 }
 
-/// Every operand and result once; of what is read at computed indices, as much as comes out.
+/// Every operand and result once; of what is cut out, or read at computed indices, as much as comes
+/// out.
 uint64_t gantry::detail::defaultBytes(Operation *op) {
   uint64_t results = 0, operands = 0;
   for (Value result : op->getResults())
     results = cappedSum(results, countBytes(result));
   auto kernel = dyn_cast<KernelOpInterface>(op);
-  bool isIndexed = kernel && kernel.getFusionKind() == FusionKind::Indexing;
+  const FusionKind kind = kernel ? kernel.getFusionKind() : FusionKind::Opaque;
   for (OpOperand &operand : op->getOpOperands()) {
-    uint64_t bytes = countBytes(operand.get());
-    operands = cappedSum(
-        operands, isIndexed && operand.getOperandNumber() == 0 ? std::min(bytes, results) : bytes);
+    const bool isPart = kind == FusionKind::Movement ||
+                        (kind == FusionKind::Indexing && operand.getOperandNumber() == 0);
+    const uint64_t bytes = countBytes(operand.get());
+    operands = cappedSum(operands, isPart ? std::min(bytes, results) : bytes);
   }
   return cappedSum(operands, results);
 }
