@@ -239,8 +239,9 @@ static void addFuse(OpPassManager &pm, const CompileOptions &options) {
   if (options.fuse.groups)
     pm.addPass(createCloneCheapOpsPass());
   pm.addPass(createFormKernelsPass(form));
-  // Behind groups, which say what a kernel reads; without a second form where memory is short.
-  if (!form.keepOnce)
+  // Behind groups, which say what a kernel reads; without a second form where memory is short, as
+  // of the batch that pieces of it read.
+  if (!form.keepOnce && options.memory.repair.empty())
     pm.addPass(createPackOperandsPass());
   // Constants that went into kernels have no users left.
   pm.addPass(createMergeOpsPass());
