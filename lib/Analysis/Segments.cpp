@@ -225,7 +225,7 @@ double CommandCosts::latency(plan::ir::CopyOp copy) const {
   return costs.numDevices() == 0 ? 0 : costs.copyLatency(from, to);
 }
 
-static uint64_t sizeOf(Value buffer) {
+uint64_t gantry::schedule::sizeOf(Value buffer) {
   return cast<IntegerAttr>(buffer.getDefiningOp()->getAttr("size")).getInt();
 }
 

@@ -44,6 +44,9 @@ mlir::Operation *lastOfExchange(mlir::Operation *op);
 llvm::SmallVector<llvm::ArrayRef<mlir::Operation *>>
 betweenExchanges(llvm::ArrayRef<mlir::Operation *> commands);
 
+/// Bytes of a declared buffer.
+uint64_t sizeOf(mlir::Value buffer);
+
 /// Calls `use` with each buffer of a command and whether it is written.
 void forEachBuffer(mlir::Operation *command, llvm::function_ref<void(mlir::Value, bool)> use);
 

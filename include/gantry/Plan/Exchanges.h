@@ -33,8 +33,8 @@ public:
   uint64_t source(uint32_t rank) const;
   uint64_t destination(uint32_t rank) const;
 
-  /// Whether bytes of one member go to another, or with all-gather and all-to-all to itself, and how
-  /// many: in the order of members they are what these have in their destinations.
+  /// Whether bytes of one member go to another, or with all-gather and all-to-all to itself, and
+  /// how many: in the order of members they are what these have in their destinations.
   bool moves(uint32_t from, uint32_t to) const;
   uint64_t between(uint32_t from, uint32_t to) const;
 

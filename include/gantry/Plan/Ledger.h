@@ -38,8 +38,8 @@ struct LedgerCopy {
   bool joined = false;
   /// How often a run makes it, as far as the loops around it say.
   double rounds = 1;
-  /// What a member gets of a collective: `from` is the first other member, and the bytes are those of
-  /// all of them.
+  /// What a member gets of a collective: `from` is the first other member, and the bytes are those
+  /// of all of them.
   const fb::Exchange *collective = nullptr;
 };
 

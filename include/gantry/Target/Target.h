@@ -110,8 +110,9 @@ public:
     return {};
   }
 
-  /// The layout in which a kernel would read an operand that is computed, if that were packed for it
-  /// by a kernel of its own (gantry-pack-operands), or null where it reads it as fast where it lies.
+  /// The layout in which a kernel would read an operand that is computed, if that were packed for
+  /// it by a kernel of its own (gantry-pack-operands), or null where it reads it as fast where it
+  /// lies.
   virtual mlir::Attribute getLayoutOfComputed(KernelOp kernel, unsigned argument) const {
     return {};
   }

@@ -10,7 +10,7 @@
 namespace gantry {
 
 /// What a rank has to give: one of the values, or of a tree the sum of several.
-struct Term {
+struct Addend {
   mlir::Value value;
   size_t rank;
   PartRange range; ///< the values that it is the sum of
@@ -51,7 +51,7 @@ public:
 /// the terms of a task follow each other. Below `gatherBytes` of all terms together everybody adds.
 /// Gives a value for each rank.
 mlir::SmallVector<mlir::Value> exchangeBetweenTasks(CollectiveBuilder &collective,
-                                                    llvm::ArrayRef<Term> terms,
+                                                    llvm::ArrayRef<Addend> terms,
                                                     llvm::ArrayRef<uint32_t> taskOf,
                                                     uint64_t gatherBytes);
 

@@ -102,7 +102,7 @@ private:
 
   /// One for each rank.
   SmallVector<Value> combine(ArrayRef<Value> values) {
-    SmallVector<Term> terms;
+    SmallVector<Addend> terms;
     if (op.getTree())
       addLocally(values, {0, count()}, terms);
     else
@@ -125,7 +125,7 @@ private:
   }
 
   /// The task of each rank, where there are several whose terms follow each other; else nothing.
-  SmallVector<uint32_t> findTasks(ArrayRef<Term> terms) {
+  SmallVector<uint32_t> findTasks(ArrayRef<Addend> terms) {
     SmallVector<uint32_t> taskOf;
     std::map<TaskName, uint32_t> numbers;
     for (DeviceAttr device : devices) {
@@ -135,7 +135,7 @@ private:
       taskOf.push_back(numbers.try_emplace(gantry::taskOf(name), numbers.size()).first->second);
     }
     SmallVector<uint32_t> order;
-    for (const Term &term : terms)
+    for (const Addend &term : terms)
       if (order.empty() || order.back() != taskOf[term.rank])
         order.push_back(taskOf[term.rank]);
     return numbers.size() > 1 && order.size() == numbers.size() ? taskOf : SmallVector<uint32_t>();
@@ -146,7 +146,7 @@ private:
   //===------------------------------------------------------------------===//
 
   /// The sums that devices have for themselves, of the largest trees that they can have.
-  void addLocally(ArrayRef<Value> values, PartRange range, SmallVectorImpl<Term> &terms) {
+  void addLocally(ArrayRef<Value> values, PartRange range, SmallVectorImpl<Addend> &terms) {
     auto having = ArrayRef(owners).slice(range.begin, range.size);
     if (!llvm::all_equal(having)) {
       addLocally(values, range.first(), terms);
@@ -183,8 +183,8 @@ private:
   }
 
   /// The tree above the sums that ranks have, or above chunks of these.
-  Value addTree(ArrayRef<Term> terms, PartRange range, size_t rank, const Twine &what) {
-    for (const Term &term : terms)
+  Value addTree(ArrayRef<Addend> terms, PartRange range, size_t rank, const Twine &what) {
+    for (const Addend &term : terms)
       if (term.range.begin == range.begin && term.range.size == range.size)
         return term.value;
     Value left = addTree(terms, range.first(), rank, what);
@@ -235,7 +235,7 @@ private:
   }
 
   /// A mean is a sum in both regions: what comes behind is the same whoever has added up.
-  SmallVector<Value> byLibrary(ArrayRef<Term> terms) {
+  SmallVector<Value> byLibrary(ArrayRef<Addend> terms) {
     SmallVector<Type> types(ranks(), type);
     auto no = DenseElementsAttr::get(RankedTensorType::get({}, builder.getI1Type()), false);
     Value never = ConstantOp::create(builder, op.getLoc(), no);
@@ -259,7 +259,7 @@ private:
     YieldOp::create(builder, op.getLoc(), made);
   }
 
-  SmallVector<Value> parts(ArrayRef<Term> terms) {
+  SmallVector<Value> parts(ArrayRef<Addend> terms) {
     SmallVector<Attribute> all(logical.begin(), logical.end());
     SmallVector<Value> results;
     for (size_t rank = 0; rank < ranks(); ++rank) {
@@ -278,12 +278,12 @@ private:
   // By ops
   //===------------------------------------------------------------------===//
 
-  Value add(ArrayRef<Term> terms, size_t rank, const Twine &what) {
+  Value add(ArrayRef<Addend> terms, size_t rank, const Twine &what) {
     Value sum = terms.front().value;
     if (op.getTree()) {
       sum = addTree(terms, {0, count()}, rank, what);
     } else if (terms.size() > 1) {
-      auto values = llvm::map_to_vector(terms, [](const Term &term) { return term.value; });
+      auto values = llvm::map_to_vector(terms, [](const Addend &term) { return term.value; });
       sum = place(AddNOp::create(builder, op.getLoc(), sum.getType(), values), rank, what);
     }
     if (isEqualMean() && takesMeanInside)
@@ -291,7 +291,7 @@ private:
     return sum;
   }
 
-  SmallVector<Value> addEverywhere(ArrayRef<Term> terms) {
+  SmallVector<Value> addEverywhere(ArrayRef<Addend> terms) {
     SmallVector<Value> results;
     for (auto [rank, isRead] : llvm::enumerate(readers()))
       results.push_back(isRead ? add(terms, rank, "sum") : terms.front().value);
@@ -318,9 +318,9 @@ private:
                : ReshapeOp::create(builder, op.getLoc(), type, joined).getResult();
   }
 
-  SmallVector<Value> exchange(ArrayRef<Term> terms) {
-    SmallVector<Term> flat(terms);
-    for (Term &term : flat)
+  SmallVector<Value> exchange(ArrayRef<Addend> terms) {
+    SmallVector<Addend> flat(terms);
+    for (Addend &term : flat)
       term.value = flatten(term.value);
     SmallVector<Value> sums;
     int64_t elements = type.getNumElements(), each = llvm::divideCeil(elements, ranks());
@@ -336,13 +336,13 @@ private:
   }
 
   /// The sums of a rank's chunk, piece by piece.
-  void addChunk(ArrayRef<Term> flat, int64_t begin, int64_t end, size_t rank,
+  void addChunk(ArrayRef<Addend> flat, int64_t begin, int64_t end, size_t rank,
                 SmallVectorImpl<Value> &sums) {
     const int64_t each = sizeOfPiece(end - begin);
     for (int64_t at = begin; at < end; at += each) {
       std::string piece = std::to_string(sums.size());
-      SmallVector<Term> parts(flat);
-      for (Term &part : parts)
+      SmallVector<Addend> parts(flat);
+      for (Addend &part : parts)
         part.value = cut(part.value, at, std::min(each, end - at), part.rank, "chunk_" + piece);
       sums.push_back(add(parts, rank, "sum_" + piece));
     }

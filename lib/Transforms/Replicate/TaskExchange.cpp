@@ -28,11 +28,11 @@ struct Member {
 
 class TaskExchange {
 public:
-  TaskExchange(CollectiveBuilder &collective, ArrayRef<Term> terms, ArrayRef<uint32_t> taskOf)
+  TaskExchange(CollectiveBuilder &collective, ArrayRef<Addend> terms, ArrayRef<uint32_t> taskOf)
       : collective(collective), builder(collective.builder), loc(collective.op.getLoc()),
         element(collective.type.getElementType()), elements(collective.type.getNumElements()),
         taskOf(taskOf) {
-    for (const Term &term : terms) {
+    for (const Addend &term : terms) {
       if (members.empty() || taskOf[members.back().lead] != taskOf[term.rank])
         members.push_back({term.rank, {}});
       members.back().rows.push_back(collective.flatten(term.value));
@@ -157,7 +157,8 @@ private:
 };
 } // namespace
 
-SmallVector<Value> gantry::exchangeBetweenTasks(CollectiveBuilder &collective, ArrayRef<Term> terms,
-                                                ArrayRef<uint32_t> taskOf, uint64_t gatherBytes) {
+SmallVector<Value> gantry::exchangeBetweenTasks(CollectiveBuilder &collective,
+                                                ArrayRef<Addend> terms, ArrayRef<uint32_t> taskOf,
+                                                uint64_t gatherBytes) {
   return TaskExchange(collective, terms, taskOf).run(gatherBytes);
 }

@@ -24,7 +24,7 @@ void FunctionLowering::makePart(Location loc, FlatSymbolRefAttr exchange, unsign
 
 void FunctionLowering::sendTo(Value source, Value target, Location loc, StringAttr name,
                               StringRef cause) {
-  const int64_t size = cast<IntegerAttr>(target.getDefiningOp()->getAttr("size")).getInt();
+  const int64_t size = static_cast<int64_t>(sizeOf(target));
   FlatSymbolRefAttr exchange = state.declareExchange(
       loc, ExchangeKind::Message, {places.at(source), places.at(target)}, size, {}, cause, name);
   makePart(loc, exchange, 0, source, Value(), name);
