@@ -2,12 +2,13 @@
 //
 // Flags name physical devices, as `gantry devices` prints them: what they change is which logical
 // devices stand for those, so logical GPUs are numbered anew after every change (spec D4, D8).
+#include "FirstTasks.h"
+
 #include "gantry/Device/Topology.h"
 
 #include "gantry/Support/Bytes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 
@@ -184,21 +185,31 @@ static Expected<std::string> devicesOfTasks(const TopologyFlags &flags) {
   if (devices.find('/') != devices.npos)
     return Status::invalidArgument(given + " gives each task the devices of --devices=" + devices +
                                    ", which are then written without tasks, like CPU:0,GPU:0");
+  Expected<std::vector<JobSize>> jobs = parseJobSizes(flags.tasks);
+  if (!jobs)
+    return Status::invalidArgument(given + ": " + jobs.status().message());
   std::string all;
-  for (std::string_view part : splitList(flags.tasks)) {
-    const size_t equals = part.find('=');
-    uint32_t count = 0;
-    const std::string_view number = equals == part.npos ? "" : part.substr(equals + 1);
-    auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), count);
-    if (error != std::errc() || end != number.data() + number.size() || count == 0 ||
-        count > maxDevices)
-      return Status::invalidArgument(given + ": '" + std::string(part) +
-                                     "' is not a job and how many tasks it has, like worker=4");
+  for (const JobSize &job : *jobs)
     for (std::string_view device : splitList(devices))
-      all += (all.empty() ? "" : ",") + ("/job:" + std::string(part.substr(0, equals))) +
-             "/task:{0.." + std::to_string(count - 1) + "}/" + std::string(device);
-  }
+      all += (all.empty() ? "" : ",") + ("/job:" + job.job) + "/task:{0.." +
+             std::to_string(job.tasks - 1) + "}/" + std::string(device);
   return all;
+}
+
+/// That of --topology, and with --tasks of those tasks alone.
+static Expected<Topology> topologyInFile(const TopologyFlags &flags) {
+  Expected<Topology> read = Topology::fromJSON(flags.json);
+  if (!read)
+    return Status(read.status().code(),
+                  "--topology: '" + flags.file + "': " + read.status().message());
+  if (flags.tasks.empty())
+    return read;
+  const std::string given = "--tasks=" + flags.tasks;
+  Expected<std::vector<JobSize>> jobs = parseJobSizes(flags.tasks);
+  if (!jobs)
+    return Status::invalidArgument(given + ": " + jobs.status().message());
+  Expected<Topology> fewer = firstTasks(*read, *jobs);
+  return fewer ? fewer : Status::invalidArgument(given + ": " + fewer.status().message());
 }
 
 Expected<TopologyRequest> TopologyRequest::parse(const TopologyFlags &flags) {
@@ -207,10 +218,7 @@ Expected<TopologyRequest> TopologyRequest::parse(const TopologyFlags &flags) {
   if (!flags.devices.empty() && !flags.file.empty())
     return Status::invalidArgument("--devices=" + flags.devices + " and --topology=" + flags.file +
                                    " both say what the devices are; give one of them");
-  if (!flags.tasks.empty() && !flags.file.empty())
-    return Status::invalidArgument("--tasks=" + flags.tasks + " and --topology=" + flags.file +
-                                   " contradict each other; give one of them");
-  if (!flags.devices.empty() || !flags.tasks.empty()) {
+  if (!flags.devices.empty() || (!flags.tasks.empty() && flags.file.empty())) {
     Expected<std::string> devices = devicesOfTasks(flags);
     if (!devices)
       return devices.status();
@@ -220,10 +228,9 @@ Expected<TopologyRequest> TopologyRequest::parse(const TopologyFlags &flags) {
     request.devices = listed.take();
   }
   if (!flags.file.empty()) {
-    Expected<Topology> read = Topology::fromJSON(flags.json);
+    Expected<Topology> read = topologyInFile(flags);
     if (!read)
-      return Status(read.status().code(),
-                    "--topology: '" + flags.file + "': " + read.status().message());
+      return read.status();
     request.devices = read.take();
     request.isComplete = true;
   }
