@@ -5,6 +5,7 @@
 #include "LargestBatch.h"
 #include "MemoryBudget.h"
 #include "PlanChoice.h"
+#include "ReplicaDevices.h"
 #include "Replicate.h"
 #include "TopologyOptions.h"
 #include "WhatIf.h"
@@ -190,6 +191,7 @@ struct Compilation {
       return failure();
     isSized = !importer.inputsToSize().empty();
     if (failed(setTopologyFromOptions(*module, options)) ||
+        failed(findReplicaDevices(*module, options)) ||
         failed(setTargetsFromOptions(*module, options)) ||
         failed(selectEntry(*module, options.graph.entry)) ||
         failed(markDonated(*module, options.graph.donated)))
