@@ -18,11 +18,6 @@ namespace gantry::show {
 using namespace plan;
 
 namespace {
-struct Traffic {
-  uint64_t copies = 0, sent = 0, received = 0; ///< of a run
-  uint64_t memory = 0;
-};
-
 /// "45 GB/s, 2.5 µs".
 std::string ratesOf(double bandwidth, double latency) {
   return format("%.3g GB/s, ", bandwidth / 1e9) + formatSeconds(latency);
@@ -50,17 +45,12 @@ std::string jobLine(const Topology &topology, const std::vector<TaskName> &tasks
 }
 } // namespace
 
-void printTasks(Page &page, const Subject &subject, const fb::Function &function,
-                const Ledger &ledger) {
-  if (!isJob(subject.plan))
-    return;
+std::map<TaskName, TaskTraffic> trafficOf(const Subject &subject, const fb::Function &function,
+                                          const Ledger &ledger) {
   const Topology topology = topologyOf(subject.plan);
-  const std::vector<TaskName> tasks = tasksOf(topology);
-  std::map<TaskName, Traffic> traffic;
-  std::map<TaskName, uint32_t> firstOf; // a device of each
-  for (uint32_t d = topology.logical.size(); d-- > 0;) {
+  std::map<TaskName, TaskTraffic> traffic;
+  for (uint32_t d = 0; d < topology.logical.size(); ++d) {
     const TaskName task = taskOf(topology.logical[d].name);
-    firstOf[task] = d;
     traffic[task].memory += subject.memoryOf(d).total() + boundBytes(function, d);
   }
   for (const LedgerCopy &copy : ledger.copies) {
@@ -77,16 +67,28 @@ void printTasks(Page &page, const Subject &subject, const fb::Function &function
     ++traffic[from].copies;
   }
   for (const LedgerCopy &copy : ledger.sent) {
-    Traffic &own = traffic[taskOf(topology.logical[copy.countedOn].name)];
+    TaskTraffic &own = traffic[taskOf(topology.logical[copy.countedOn].name)];
     own.sent += static_cast<uint64_t>(static_cast<double>(copy.bytes) * copy.rounds);
     // A member that receives as well was counted then.
     own.copies += !copy.collective || copy.collective->kind() == fb::ExchangeKind::broadcast;
   }
+  return traffic;
+}
+
+void printTasks(Page &page, const Subject &subject, const fb::Function &function,
+                const Ledger &ledger) {
+  if (!isJob(subject.plan))
+    return;
+  const Topology topology = topologyOf(subject.plan);
+  const std::vector<TaskName> tasks = tasksOf(topology);
+  std::map<TaskName, uint32_t> firstOf; // a device of each
+  for (uint32_t d = 0; d < topology.logical.size(); ++d)
+    firstOf.try_emplace(taskOf(topology.logical[d].name), d);
   page.print("\n");
   page.paragraph(jobLine(topology, tasks));
   Table table({"task", ">memory", ">sent per run", ">received", ">in copies"});
   std::vector<TaskRow> rows;
-  for (const auto &[task, own] : traffic)
+  for (const auto &[task, own] : trafficOf(subject, function, ledger))
     rows.push_back({{firstOf[task]},
                     {},
                     {formatBytes(own.memory), formatBytes(own.sent), formatBytes(own.received),

@@ -1,8 +1,11 @@
 // The parts of an explanation for people.
 #pragma once
 
+#include "gantry/Device/Task.h"
 #include "gantry/Plan/Ledger.h"
 #include "gantry/Show/Explain.h"
+
+#include <map>
 
 namespace gantry::show {
 
@@ -14,6 +17,14 @@ void printPage(Page &page, const Subject &subject, const plan::fb::Function &fun
 /// task nothing.
 void printTasks(Page &page, const Subject &subject, const plan::fb::Function &function,
                 const plan::Ledger &ledger);
+
+/// What leaves and enters a task in a run, and what its devices hold.
+struct TaskTraffic {
+  uint64_t copies = 0, sent = 0, received = 0;
+  uint64_t memory = 0;
+};
+std::map<TaskName, TaskTraffic>
+trafficOf(const Subject &subject, const plan::fb::Function &function, const plan::Ledger &ledger);
 
 /// Every op, copy and kernel, or those of Question.op, a row each.
 void printDetails(Page &page, const Subject &subject, const plan::fb::Function &function);

@@ -19,7 +19,7 @@ const std::map<std::string_view, Flags> ofCommand = {
      {"output", "math", "target-cpu", "log-device-placement", "verbose", "train", "optimizer"}},
     {"check", {"json", "train"}},
     {"bench", {"input", "fill", "runs", "ops", "threads", "json"}},
-    {"explain", {"all", "op", "why-not", "memory", "timeline", "json"}},
+    {"explain", {"all", "op", "why-not", "memory", "timeline", "scaling", "json"}},
     {"report", {"output", "measured"}},
     {"diff", {"all", "json"}},
 };

@@ -1,5 +1,6 @@
 #include "FlagValues.h"
 
+#include "gantry/Device/Topology.h"
 #include "gantry/Formats/Values.h"
 #include "gantry/Placement/OpPattern.h"
 #include "gantry/Support/Format.h"
@@ -115,6 +116,21 @@ CLI::Validator valueOf(const CompileFlag &flag) {
         return {};
       },
       "");
+}
+
+Expected<std::vector<uint32_t>> parseTaskCounts(const std::string &text) {
+  std::vector<uint32_t> counts;
+  for (const std::string &part : CLI::detail::split(text, ',')) {
+    const auto count = numberIn<uint32_t>(part);
+    if (!count || *count == 0 || *count > maxDevices)
+      return Status::invalidArgument("expected numbers of tasks from 1 to " +
+                                     std::to_string(maxDevices) + ", like 1,2,4, got '" + part +
+                                     "'");
+    if (std::find(counts.begin(), counts.end(), *count) != counts.end())
+      return Status::invalidArgument("'" + part + "' is there twice; give each number once");
+    counts.push_back(*count);
+  }
+  return counts;
 }
 
 } // namespace gantry::tool

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gantry/Support/Names.h"
+#include "gantry/Support/Status.h"
 
 #include <CLI/CLI.hpp>
 
@@ -45,6 +46,9 @@ CLI::Validator readableBy(Parse parse) {
 
 /// Of --op and --why-not.
 CLI::Validator readablePattern();
+
+/// Of --scaling, "1,2,4": numbers of tasks, each once.
+Expected<std::vector<uint32_t>> parseTaskCounts(const std::string &text);
 
 /// Of --fill, "[NAME=]SPEC".
 CLI::Validator readableFill();

@@ -48,7 +48,8 @@ std::optional<Model> takeFromCache(const Options &options, const CompileCache &c
 }
 
 Expected<Model> compileModel(const Options &options, Purpose purpose,
-                             std::vector<ShapeInput> candidates) {
+                             std::vector<ShapeInput> candidates,
+                             std::vector<CompilerLine> *printed) {
   Stopwatch watch;
   auto request = requestFor(options);
   if (!request)
@@ -66,8 +67,11 @@ Expected<Model> compileModel(const Options &options, Purpose purpose,
   if (!compiler)
     return compiler.status();
   Outcome outcome = compiler->compile(*request);
-  if (!outcome.status.ok())
+  if (!outcome.status.ok()) {
+    if (printed)
+      *printed = std::move(outcome.lines);
     return outcome.status;
+  }
   const double seconds = watch.seconds();
   if (*cache)
     (*cache)->keep(*outcome.artifact, outcome.lines, request->candidates);
@@ -233,7 +237,8 @@ show::Subject Model::subject(const Options &options) const {
 }
 
 Expected<Model> Model::load(const Options &options, Purpose purpose,
-                            std::vector<ShapeInput> candidates) {
+                            std::vector<ShapeInput> candidates,
+                            std::vector<CompilerLine> *printed) {
   std::optional<std::span<const uint8_t>> bytes;
   if (isStream(options.file)) {
     auto input = streamContent(options.file);
@@ -242,7 +247,8 @@ Expected<Model> Model::load(const Options &options, Purpose purpose,
     bytes = *input;
   }
   const bool isPlan = bytes ? plan::PlanFile::looksLikePlan(*bytes) : isPlanFile(options.file);
-  return isPlan ? openPlan(options, bytes) : compileModel(options, purpose, std::move(candidates));
+  return isPlan ? openPlan(options, bytes)
+                : compileModel(options, purpose, std::move(candidates), printed);
 }
 
 Expected<Model> Model::loadOfTwo(const Options &options, const std::string &file,

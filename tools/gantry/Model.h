@@ -25,9 +25,10 @@ struct Model {
   /// Recognises a plan by its first bytes, whatever its name, and compiles anything else: in
   /// memory, or with large weights into a nameless file in TMPDIR, from which they are mapped. The
   /// compiler's diagnostics have been printed when this fails. Of `candidates` a graph takes the
-  /// values that decide shapes.
+  /// values that decide shapes. Where it fails, `printed` are the diagnostics.
   static Expected<Model> load(const Options &options, Purpose purpose,
-                              std::vector<ShapeInput> candidates = {});
+                              std::vector<ShapeInput> candidates = {},
+                              std::vector<CompilerLine> *printed = nullptr);
 
   /// One of two files, to tell what it does beside the `other`. Flags are for graphs; a plan beside
   /// a graph does not mind them. Only one of the two can be standard input.

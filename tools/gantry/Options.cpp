@@ -94,6 +94,10 @@ private:
           "CPUs on a virtual clock, with --emulate their own kernels are interpreted; give one");
     if (isGiven("--math-limit") && !isGiven("--compare-math"))
       throw CLI::ValidationError("--math-limit is about --compare-math, which is not given");
+    for (const char *other : {"--all", "--op", "--why-not", "--memory", "--timeline"})
+      if (isGiven("--scaling") && isGiven(other))
+        throw CLI::ValidationError("--scaling is a table over numbers of tasks, and " +
+                                   std::string(other) + " asks about one plan; give one of them");
     if (isGiven("--with-weights") && !isGiven("--stop-after"))
       throw CLI::ValidationError(
           "--with-weights is about the text of --stop-after, which is not given");
@@ -472,6 +476,8 @@ private:
                                "--devices=CPU:0,GPU:0,GPU:1 --simulate\n"
                                "  gantry explain model.onnx --timeline "
                                "--devices=CPU:0,GPU:0,GPU:1 --simulate\n"
+                               "  gantry explain step.mlir --topology=cluster.json "
+                               "--scaling=1,2,4,8\n"
                                "  gantry explain model.gantry --json\n");
     addFile(sub, "graph (.mlir, .onnx) or plan (.gantry); - reads standard input");
     sub->add_option("--function", options.function, "only this function")->option_text("NAME");
@@ -488,6 +494,12 @@ private:
         ->expected(2)
         ->check(readablePattern().application_index(0))
         ->check(readableBy(DeviceName::parse).application_index(1));
+    sub->add_option("--scaling", options.scaling,
+                    "of a graph: plan it for so many tasks each, of the first job of --tasks or of "
+                    "that of --topology, and predict the step: efficiency of n tasks is n0 T(n0) / "
+                    "(n T(n)), n0 the first number")
+        ->option_text("N,...")
+        ->check(readableBy(parseTaskCounts));
     sub->add_flag("--timeline", options.timeline,
                   "run once on simulated devices and draw what each queue does when");
     sub->add_flag("--memory", options.memory,

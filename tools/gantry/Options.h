@@ -71,6 +71,7 @@ struct Options {
 
   std::string op;                  ///< explain: only ops that this pattern describes
   std::vector<std::string> whyNot; ///< explain: an op and the device that it is not on
+  std::string scaling;             ///< explain: numbers of tasks to plan for, side by side
   bool timeline = false;           ///< explain: queues over a run
   bool memory = false;             ///< explain: memory instead of ops
   bool all = false;                ///< bench, explain, diff: every row instead of the first page

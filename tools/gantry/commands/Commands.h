@@ -11,6 +11,8 @@ int checkCommand(const Options &options);
 int devicesCommand(const Options &options);
 int benchCommand(const Options &options);
 int explainCommand(const Options &options);
+/// explain --scaling.
+int explainScaling(const Options &options);
 int reportCommand(const Options &options);
 int diffCommand(const Options &options);
 int planTextCommand(const Options &options);

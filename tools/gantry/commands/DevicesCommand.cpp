@@ -2,13 +2,13 @@
 #include "Commands.h"
 #include "Compiler.h"
 #include "Console.h"
+#include "DeviceFlags.h"
 #include "Print.h"
 
 #include "gantry/Device/CostModel.h"
 #include "gantry/Device/GPUArch.h"
 #include "gantry/Device/SpellOut.h"
 #include "gantry/Drivers/CPUFeatures.h"
-#include "gantry/Formats/ArrayFiles.h"
 #include "gantry/Machine/Calibrate.h"
 #include "gantry/Machine/Libraries.h"
 #include "gantry/Machine/Machine.h"
@@ -23,28 +23,6 @@ namespace gantry::tool {
 using machine::Machine;
 
 namespace {
-
-/// The flags about devices, as the compiler would take them.
-TopologyFlags flagsOf(const Options &options) {
-  TopologyFlags flags;
-  for (const std::string &text : options.compileFlags) {
-    const std::string name = text.substr(0, text.find('='));
-    const std::string value = name.size() < text.size() ? text.substr(name.size() + 1) : "";
-    if (name == "devices")
-      flags.devices = value;
-    else if (name == "tasks")
-      flags.tasks = value;
-    else if (name == "topology")
-      flags.file = value;
-    else if (name == "visible")
-      flags.visible = value;
-    else if (name == "split")
-      flags.splits.push_back(value);
-    else if (name == "simulate")
-      flags.simulate = true;
-  }
-  return flags;
-}
 
 /// What the machine knows beyond the topology, when the device is one of its own.
 const machine::DeviceDetails *detailsOf(const Machine &machine, const PhysicalDevice &device) {
@@ -206,13 +184,8 @@ void printForPeople(const Machine &machine, const Topology &topology, bool calib
 
 /// What the flags make of the machine.
 Expected<Topology> describedTopology(const Options &options, const Topology &machine) {
-  TopologyFlags flags = flagsOf(options);
-  if (!flags.file.empty()) {
-    auto file = arrays::FileBytes::open(flags.file);
-    if (!file)
-      return Status(file.status().code(), "--topology: " + file.status().message());
-    flags.json.assign(file->bytes().begin(), file->bytes().end());
-  }
+  TopologyFlags flags = topologyFlagsOf(options);
+  GANTRY_RETURN_IF_ERROR(readTopologyFile(flags));
   auto request = TopologyRequest::parse(flags);
   return request ? request->applyTo(machine) : Expected<Topology>(request.status());
 }
@@ -223,8 +196,8 @@ int devicesCommand(const Options &options) {
   Machine machine = machine::readMachine();
   auto topology = describedTopology(options, machine.topology);
   if (!topology)
-    return flagsOf(options).file.empty() ? reportUsage(topology.status())
-                                         : report(topology.status());
+    return topologyFlagsOf(options).file.empty() ? reportUsage(topology.status())
+                                                 : report(topology.status());
   if (options.calibrate) {
     const auto threads = static_cast<unsigned>(options.threads);
     machine::applyRates(machine::measureHost(threads), *topology);

@@ -1,5 +1,5 @@
 // gantry explain: what a plan does, where and why, read from its metadata; with --timeline also
-// when, and with --why-not what would have to change.
+// when, and with --why-not what would have to change. --scaling is Scaling.cpp's.
 #include "Commands.h"
 #include "Console.h"
 #include "Execution.h"
@@ -62,6 +62,8 @@ Expected<std::vector<plan::Moment>> runOnVirtualClock(const Options &options, co
 int explainCommand(const Options &options) {
   if (!options.whyNot.empty())
     return explainWhyNot(options);
+  if (!options.scaling.empty())
+    return explainScaling(options);
   // The simulator runs kernels: what branches and loops do depends on what they compute.
   auto model = Model::load(options, options.timeline ? Purpose::run : Purpose::tell);
   if (!model)
