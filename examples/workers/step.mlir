@@ -1,13 +1,13 @@
-// One step of gradient descent on a layer of 1024 x 1024, its batch split among 64 tasks of 8 GPUs
-// each; gradients are added up over all of them. What it would take, without any of the machines:
+// One step of gradient descent on a layer of 1024 x 1024, its batch split among all GPUs of all tasks;
+// gradients are added up over all of them. What it would take, without any of the machines:
 //
-//   gantry explain examples/workers/step.mlir --topology=examples/workers/64x8.json
+//   gantry explain examples/workers/step.mlir --topology=examples/workers/64x8.json --scaling=1,2,4
 gantry.variable @w = dense<0.01> : tensor<1024x1024xf32>
 func.func @train(%x: tensor<16384x1024xf32> {gantry.name = "x"},
                  %target: tensor<16384x1024xf32> {gantry.name = "target"})
     -> (tensor<f32> {gantry.name = "loss"}) {
   %rate = gantry.constant dense<-0.1> : tensor<f32>
-  %mean = gantry.replicate (%x, %target) on ["/job:worker/task:{0..63}/GPU:{0..7}"]
+  %mean = gantry.replicate (%x, %target) on ["/job:worker/task:*/GPU:*"]
       takes [split 0, split 0] gives [mean]
       : (tensor<16384x1024xf32>, tensor<16384x1024xf32>) -> tensor<f32> {
   ^bb0(%a: tensor<?x1024xf32>, %t: tensor<?x1024xf32>):
