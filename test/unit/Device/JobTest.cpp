@@ -70,6 +70,30 @@ TEST(JobFile, WritesWhatIsAlikeOnce) {
   EXPECT_TRUE(job(R"({"name": "/job:w/task:{0..3}", "kind": "node", "host": "n0"})").ok());
 }
 
+TEST(JobFile, GivesItsFirstTasks) {
+  auto first = [](const std::string &tasks) {
+    TopologyFlags flags;
+    flags.file = "job.json";
+    flags.json = job(four, network)->toJSON();
+    flags.tasks = tasks;
+    return TopologyRequest::parse(flags);
+  };
+  // What a file of fewer tasks would say: devices, links and hosts are counted anew.
+  Expected<TopologyRequest> three = first("worker=3");
+  ASSERT_TRUE(three.ok()) << three.status().message();
+  std::string fewer = network;
+  fewer.replace(fewer.find("n{2..3}"), 7, "n2");
+  EXPECT_EQ(
+      *three->devices,
+      *job(R"({"name": "/job:worker/task:{0..2}", "kind": "node", "host": "n{0..2}"})", fewer));
+  // No link is left where one of its sides has no host.
+  EXPECT_TRUE(first("worker=2")->devices->network->links.empty());
+  EXPECT_EQ(*first("worker=4")->devices, *job(four, network));
+  EXPECT_EQ(first("worker=1,ps=1").status().message(),
+            "--tasks=worker=1,ps=1: 'ps=1' is more tasks than the topology has, which are "
+            "/job:worker/task:{0..3}");
+}
+
 TEST(JobFile, SaysWhatIsWrong) {
   EXPECT_EQ(errorOf(four), "topology: there are 4 hosts and no network that joins them; give its "
                            "bandwidth and latency in 'network'");
