@@ -14,7 +14,6 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPS = "include/gantry/Dialect/{0}/IR/{0}Ops.td"
 NOTE = "<!-- Made by the build from {source}; edit that. -->\n\n"
 
 
@@ -200,17 +199,19 @@ def cli_page(command):
     return "\n".join(page)
 
 
+ALL_OPS = "include/gantry/Dialect/Gantry/IR/AllOps.td"
+ALL_PLAN_OPS = "include/gantry/Dialect/Plan/IR/ExchangeOps.td"
 # Every page and what makes it of --llvm and --gantry.
 PAGES = {
     "Attributes.md": lambda tools: attributes_page("include/gantry/Dialect/Gantry/IR/Attributes.def"),
     "CLI.md": lambda tools: cli_page(tools.gantry),
-    "GantryDialect.md": lambda tools: dialect_page(tools.llvm, "gantry", "include/gantry/Dialect/Gantry/IR/AllOps.td"),
+    "GantryDialect.md": lambda tools: dialect_page(tools.llvm, "gantry", ALL_OPS),
     "Gradients.md": lambda tools: gradients_page(tools.llvm, "include/gantry/Gradient/Classes.def", "include/gantry/Gradient/Unary.def",
-                                                 OPS.format("Gantry")),
+                                                 ALL_OPS),
     "OnnxOps.md": lambda tools: onnx_page("lib/Frontend/ONNX"),
     "Optimizers.md": lambda tools: optimizers_page("include/gantry/Dialect/Gantry/IR/Optimizers.def"),
     "Passes.md": lambda tools: passes_page(tools.llvm),
-    "PlanDialect.md": lambda tools: dialect_page(tools.llvm, "plan", OPS.format("Plan")),
+    "PlanDialect.md": lambda tools: dialect_page(tools.llvm, "plan", ALL_PLAN_OPS),
     "PlanFormat.md": lambda tools: plan_format_page("include/gantry/Plan/Plan.fbs"),
 }
 # Those of .td files, which a build without the compiler does not make.
