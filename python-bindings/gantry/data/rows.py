@@ -1,6 +1,7 @@
 """The iterator over an epoch of a Dataset: looks ahead, fills, and knows where it is."""
 
 import collections
+import contextlib
 import threading
 import weakref
 
@@ -115,7 +116,8 @@ class _Ahead:
         with self._change:
             self._change.notify_all()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(1)  # what it calls may take longer; it ends behind that
+            with contextlib.suppress(RuntimeError):  # Ctrl-C in its start: it ends as it begins
+                self._thread.join(1)  # what it calls may take longer; it ends behind that
         self.order.close()
 
 
