@@ -1,6 +1,8 @@
 // A topology with fewer tasks: everything else is left out, and what is left is counted anew.
 #include "FirstTasks.h"
 
+#include "gantry/Support/Format.h"
+
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -19,8 +21,9 @@ Expected<std::vector<JobSize>> parseJobSizes(std::string_view text) {
     auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), job.tasks);
     if (error != std::errc() || stop != number.data() + number.size() || job.tasks == 0 ||
         job.tasks > maxDevices)
-      return Status::invalidArgument("'" + std::string(part) +
-                                     "' is not a job and how many tasks it has, like worker=4");
+      return Status::invalidArgument(
+          format("'%.*s' is not a job and how many tasks it has, like worker=4", int(part.size()),
+                 part.data()));
   }
   return jobs;
 }
@@ -64,9 +67,9 @@ Expected<std::set<TaskName>> findTasks(const Topology &topology, std::span<const
       if (left > 0 && task.job == job.job && found.insert(task).second)
         --left;
     if (left > 0)
-      return Status::invalidArgument("'" + job.job + "=" + std::to_string(job.tasks) +
-                                     "' is more tasks than the topology has, which are " +
-                                     foldTasks(all));
+      return Status::invalidArgument(
+          format("'%s=%u' is more tasks than the topology has, which are %s", job.job.c_str(),
+                 job.tasks, foldTasks(all).c_str()));
   }
   return found;
 }

@@ -7,6 +7,7 @@
 #include "gantry/Device/Topology.h"
 
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Format.h"
 
 #include <algorithm>
 #include <map>
@@ -41,15 +42,15 @@ Expected<DeviceName> parseGPU(std::string_view text) {
   if (!name)
     return name.status();
   if (name->type != DeviceType::GPU || !name->id)
-    return Status::invalidArgument("'" + std::string(text) +
-                                   "' is not one GPU; write it like GPU:0");
+    return Status::invalidArgument(
+        format("'%.*s' is not one GPU; write it like GPU:0", int(text.size()), text.data()));
   name->physical = true;
   return name;
 }
 
-Status unknownGPU(const Topology &topology, std::string_view text) {
-  return Status::invalidArgument("'" + std::string(text) + "': unknown device; " +
-                                 physicalGPUs(topology));
+Status unknownGPU(const Topology &topology, const std::string &text) {
+  return Status::invalidArgument(
+      format("'%s': unknown device; %s", text.c_str(), physicalGPUs(topology).c_str()));
 }
 
 /// Names logical GPUs by their order in each task, CPUs stay as they are.
@@ -69,15 +70,17 @@ void renumber(Topology &topology) {
 Status splitOne(Topology &topology, uint32_t physical, const GPUSplit &split) {
   auto isOn = [&](const LogicalDevice &device) { return device.physical == physical; };
   auto &logical = topology.logical;
-  std::string name = "'" + topology.physical[physical].name.shortStr() + "'";
+  const std::string name = topology.physical[physical].name.shortStr();
   auto found = std::find_if(logical.begin(), logical.end(), isOn);
   if (found == logical.end())
-    return Status::invalidArgument(name + " is not visible; make it visible or do not split it");
+    return Status::invalidArgument(
+        format("'%s' is not visible; make it visible or do not split it", name.c_str()));
   if (std::count_if(logical.begin(), logical.end(), isOn) > 1)
-    return Status::invalidArgument(name + " is split already; split it once");
+    return Status::invalidArgument(format("'%s' is split already; split it once", name.c_str()));
   if (found->limit != 0)
-    return Status::invalidArgument(name + " has a limit of " + formatBytes(found->limit) +
-                                   " already; give the limits of its parts alone");
+    return Status::invalidArgument(
+        format("'%s' has a limit of %s already; give the limits of its parts alone", name.c_str(),
+               formatBytes(found->limit).c_str()));
   LogicalDevice whole = *found;
   found = logical.erase(found);
   for (uint64_t limit : split.limits) {
@@ -89,7 +92,8 @@ Status splitOne(Topology &topology, uint32_t physical, const GPUSplit &split) {
 
 /// The flag's name before what went wrong with it.
 Status inFlag(const char *flag, const Status &status) {
-  return status.ok() ? status : Status(status.code(), std::string(flag) + ": " + status.message());
+  return status.ok() ? status
+                     : Status(status.code(), format("%s: %s", flag, status.message().c_str()));
 }
 
 } // namespace
@@ -105,7 +109,8 @@ Expected<VisibleGPUs> VisibleGPUs::parse(std::string_view text) {
       return name.status();
     for (const auto &other : visible.gpus)
       if (other.name == *name)
-        return Status::invalidArgument("'" + std::string(part) + "' is listed twice");
+        return Status::invalidArgument(
+            format("'%.*s' is listed twice", int(part.size()), part.data()));
     visible.gpus.push_back({name.take(), std::string(part)});
   }
   return visible;
@@ -114,8 +119,8 @@ Expected<VisibleGPUs> VisibleGPUs::parse(std::string_view text) {
 Expected<GPUSplit> GPUSplit::parse(std::string_view text) {
   size_t equals = text.find('=');
   if (equals == std::string_view::npos)
-    return Status::invalidArgument("'" + std::string(text) +
-                                   "' has no limits; write it like GPU:0=1GiB,1GiB");
+    return Status::invalidArgument(format("'%.*s' has no limits; write it like GPU:0=1GiB,1GiB",
+                                          int(text.size()), text.data()));
   Expected<DeviceName> name = parseGPU(text.substr(0, equals));
   if (!name)
     return name.status();
@@ -125,8 +130,8 @@ Expected<GPUSplit> GPUSplit::parse(std::string_view text) {
     if (!limit)
       return limit.status();
     if (*limit == 0)
-      return Status::invalidArgument("'" + std::string(text) +
-                                     "': a limit of 0 bytes holds nothing");
+      return Status::invalidArgument(
+          format("'%.*s': a limit of 0 bytes holds nothing", int(text.size()), text.data()));
     split.limits.push_back(*limit);
   }
   return split;
@@ -183,16 +188,18 @@ static Expected<std::string> devicesOfTasks(const TopologyFlags &flags) {
   const std::string given = "--tasks=" + flags.tasks;
   const std::string devices = flags.devices.empty() ? "CPU:0" : flags.devices;
   if (devices.find('/') != devices.npos)
-    return Status::invalidArgument(given + " gives each task the devices of --devices=" + devices +
-                                   ", which are then written without tasks, like CPU:0,GPU:0");
+    return Status::invalidArgument(
+        format("%s gives each task the devices of --devices=%s, which are "
+               "then written without tasks, like CPU:0,GPU:0",
+               given.c_str(), devices.c_str()));
   Expected<std::vector<JobSize>> jobs = parseJobSizes(flags.tasks);
   if (!jobs)
-    return Status::invalidArgument(given + ": " + jobs.status().message());
+    return inFlag(given.c_str(), jobs.status());
   std::string all;
   for (const JobSize &job : *jobs)
     for (std::string_view device : splitList(devices))
-      all += (all.empty() ? "" : ",") + ("/job:" + job.job) + "/task:{0.." +
-             std::to_string(job.tasks - 1) + "}/" + std::string(device);
+      all += format("%s/job:%s/task:{0..%u}/%.*s", all.empty() ? "" : ",", job.job.c_str(),
+                    job.tasks - 1, int(device.size()), device.data());
   return all;
 }
 
@@ -200,24 +207,24 @@ static Expected<std::string> devicesOfTasks(const TopologyFlags &flags) {
 static Expected<Topology> topologyInFile(const TopologyFlags &flags) {
   Expected<Topology> read = Topology::fromJSON(flags.json);
   if (!read)
-    return Status(read.status().code(),
-                  "--topology: '" + flags.file + "': " + read.status().message());
+    return inFlag(format("--topology: '%s'", flags.file.c_str()).c_str(), read.status());
   if (flags.tasks.empty())
     return read;
   const std::string given = "--tasks=" + flags.tasks;
   Expected<std::vector<JobSize>> jobs = parseJobSizes(flags.tasks);
   if (!jobs)
-    return Status::invalidArgument(given + ": " + jobs.status().message());
+    return inFlag(given.c_str(), jobs.status());
   Expected<Topology> fewer = firstTasks(*read, *jobs);
-  return fewer ? fewer : Status::invalidArgument(given + ": " + fewer.status().message());
+  return fewer ? fewer : inFlag(given.c_str(), fewer.status());
 }
 
 Expected<TopologyRequest> TopologyRequest::parse(const TopologyFlags &flags) {
   TopologyRequest request;
   request.simulate = flags.simulate;
   if (!flags.devices.empty() && !flags.file.empty())
-    return Status::invalidArgument("--devices=" + flags.devices + " and --topology=" + flags.file +
-                                   " both say what the devices are; give one of them");
+    return Status::invalidArgument(
+        format("--devices=%s and --topology=%s both say what the devices are; give one of them",
+               flags.devices.c_str(), flags.file.c_str()));
   if (!flags.devices.empty() || (!flags.tasks.empty() && flags.file.empty())) {
     Expected<std::string> devices = devicesOfTasks(flags);
     if (!devices)
