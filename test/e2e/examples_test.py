@@ -168,6 +168,8 @@ class ExamplesTest(unittest.TestCase):
         save_model(folder / "bert.onnx", 1.0, "batch")
         save_trainable(folder / "mlp.onnx")
         (folder / "train.mlir").write_text(TRAIN)
+        shutil.copy(ROOT / "examples/workers/step.mlir", folder / "step.mlir")
+        shutil.copy(ROOT / "examples/workers/64x8.json", folder / "cluster.json")
         (folder / "kernel.ptx").write_text(SCALE)
         (folder / "buffers.csv").write_text("id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\n")
         graph = (ROOT / "README.md").read_text(encoding="utf-8").partition("```mlir\n")[2].partition("```")[0]

@@ -40,7 +40,7 @@ def as_module(example):
         return f"func.func private @example() attributes {{example = {example}}}\n"
     if example.startswith("!"):
         return f"func.func private @example({example})\n"
-    if re.match(r"plan\.(device|link|arena|constant|variable|code|kernel|func)\b", example):
+    if re.match(r"plan\.(device|exchange|link|arena|constant|variable|code|kernel|func)\b", example):
         return f"module {{\n  {example}\n}}\n"
     body = re.sub(r"^\s*(?:%[\w:, %]+?\s*=\s*)", "", example, count=1)
     if body.startswith("plan."):
