@@ -8,6 +8,8 @@
 // have is the only way from one to the other.
 #include "gantry/Judge/Job.h"
 
+#include "Lists.h"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -26,8 +28,6 @@ uint64_t pairOf(uint32_t high, uint32_t low) { return (uint64_t(high) << 32) + l
 struct List {
   uint32_t task = 0, begin = 0, end = 0;
 };
-
-bool nests(Kind kind) { return kind == Kind::branch || kind == Kind::loop; }
 
 class Sorter {
 public:
@@ -52,17 +52,15 @@ private:
   };
 
   const Job &job;
-  std::vector<std::vector<std::pair<uint32_t, uint32_t>>> lists; ///< by task, step: as in Judge.cpp
+  std::vector<Lists> lists;            ///< by task
   std::vector<std::vector<List>> open; ///< lists with their twins that are not yet sorted
   // Of the lists at hand.
   std::vector<Node> nodes;
   Numbers shared; ///< by kind and number: exchanges and twins
 
-  void matchLists(uint32_t task);
   void addList(const List &list);
   uint32_t nodeOf(uint32_t task, uint32_t step);
   void wait(uint32_t node, uint32_t before, uint32_t task);
-  void addOrders(const List &list);
   void countMembers();
   void openTwins();
   std::optional<Stuck> sort();
@@ -70,30 +68,13 @@ private:
   Stuck::Place placeIn(const Node &node, uint32_t task) const;
 };
 
-Sorter::Sorter(const Job &job) : job(job), lists(job.tasks.size()) {
+Sorter::Sorter(const Job &job) : job(job) {
   std::vector<List> whole;
   for (uint32_t task = 0; task < job.tasks.size(); ++task) {
-    matchLists(task);
+    lists.push_back(matchLists(job.tasks[task].steps));
     whole.push_back({task, 0, static_cast<uint32_t>(job.tasks[task].steps.size())});
   }
   open.push_back(std::move(whole));
-}
-
-/// Of each branch or loop, where its second list begins and where it ends.
-void Sorter::matchLists(uint32_t task) {
-  const std::vector<Step> &steps = job.tasks[task].steps;
-  lists[task].resize(steps.size());
-  std::vector<uint32_t> around;
-  for (uint32_t i = 0; i < steps.size(); ++i) {
-    if (nests(steps[i].kind)) {
-      around.push_back(i);
-    } else if (steps[i].kind == Kind::otherwise || steps[i].kind == Kind::body) {
-      lists[task][around.back()].first = i;
-    } else if (steps[i].kind == Kind::end) {
-      lists[task][around.back()].second = i;
-      around.pop_back();
-    }
-  }
 }
 
 std::optional<Stuck> Sorter::run() {

@@ -12,6 +12,7 @@
 
 #include "Clock.h"
 #include "Contents.h"
+#include "Lists.h"
 
 #include <algorithm>
 #include <iterator>
@@ -49,8 +50,7 @@ private:
 
   const QueueProgram &program;
   std::optional<Fault> fault;
-  /// Of each branch or loop, where its second list begins and where it ends.
-  std::vector<std::pair<uint32_t, uint32_t>> lists;
+  const Lists lists;
   std::vector<Contents> spaces;
   std::vector<Clock> known; ///< by queue
   std::vector<Semaphore> semaphores;
@@ -61,7 +61,6 @@ private:
   std::vector<Placed> before;    ///< what these wrote over
 
   void measure();
-  void matchLists();
 
   void runList(uint32_t begin, uint32_t end);
   void runCommand(uint32_t step);
@@ -92,9 +91,8 @@ private:
   void meetWith(const std::vector<Placed> &others);
 };
 
-Walk::Walk(const QueueProgram &program) : program(program), lists(program.steps.size()) {
+Walk::Walk(const QueueProgram &program) : program(program), lists(matchLists(program.steps)) {
   measure();
-  matchLists();
   for (uint32_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer &buffer = program.buffers[i];
     if (buffer.isGiven && buffer.begin < buffer.end)
@@ -118,21 +116,6 @@ void Walk::measure() {
   }
   known.resize(queues);
   semaphores.resize(signals);
-}
-
-void Walk::matchLists() {
-  std::vector<uint32_t> open;
-  for (uint32_t i = 0; i < program.steps.size(); ++i) {
-    Kind kind = program.steps[i].kind;
-    if (kind == Kind::branch || kind == Kind::loop) {
-      open.push_back(i);
-    } else if (kind == Kind::otherwise || kind == Kind::body) {
-      lists[open.back()].first = i;
-    } else if (kind == Kind::end) {
-      lists[open.back()].second = i;
-      open.pop_back();
-    }
-  }
 }
 
 std::optional<Fault> Walk::run() {
