@@ -67,10 +67,8 @@ private:
   void addNested(const fb::Command &command) {
     const bool isLoop = command.opcode() == fb::Opcode::loop;
     std::vector<uint32_t> inside;
-    for (const fb::BufferRef *condition : each(command.conditions()))
-      inside.push_back(tasks.of(deviceOf(plan, function, *condition)));
-    if (inside.empty())
-      inside.push_back(tasks.of(deviceOf(plan, function, *command.condition())));
+    for (const fb::BufferRef &condition : conditionsOf(command))
+      inside.push_back(tasks.of(deviceOf(plan, function, condition)));
     const uint32_t number = numNested++;
     auto addAll = [&](Kind kind) {
       for (uint32_t task : inside)

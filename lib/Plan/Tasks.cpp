@@ -14,14 +14,18 @@ Tasks::Tasks(const fb::Plan &plan) {
         std::lower_bound(all.begin(), all.end(), taskOf(device.name)) - all.begin()));
 }
 
+std::span<const fb::BufferRef> conditionsOf(const fb::Command &command) {
+  if (const uint32_t count = countOf(command.conditions()))
+    return {command.conditions()->Get(0), count};
+  return {command.condition(), command.condition() ? size_t(1) : 0};
+}
+
 bool TaskView::has(const fb::Function &function, const fb::Command &command) const {
-  auto isHere = [&](const fb::BufferRef *buffer) {
-    return hasDevice(deviceOf(plan, function, *buffer));
-  };
   if (!command.condition())
     return hasDevice(command.device());
-  const auto conditions = each(command.conditions());
-  return isHere(command.condition()) || std::any_of(conditions.begin(), conditions.end(), isHere);
+  return std::ranges::any_of(conditionsOf(command), [&](const fb::BufferRef &condition) {
+    return hasDevice(deviceOf(plan, function, condition));
+  });
 }
 
 std::vector<uint32_t> TaskView::devices() const {

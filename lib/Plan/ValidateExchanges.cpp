@@ -265,10 +265,8 @@ private:
     for (uint32_t nested : each(command.blocks()))
       GANTRY_RETURN_IF_ERROR(checkBlock(nested, inside));
     setPlace(block, index, command);
-    for (const fb::BufferRef *condition : each(command.conditions()))
-      there.push_back(taskOf(*condition));
-    if (there.empty())
-      there.push_back(taskOf(*command.condition()));
+    for (const fb::BufferRef &condition : conditionsOf(command))
+      there.push_back(taskOf(condition));
     around.insert(there.begin(), there.end());
     if (inside.empty() && there.size() == 1)
       return {};

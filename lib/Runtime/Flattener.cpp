@@ -246,16 +246,6 @@ private:
       program.allSteps[step].target = target;
   }
 
-  /// Each task that has commands inside goes its own way: calls with each one's condition.
-  template <typename Add>
-  Status forTasks(const fb::Command &command, Add add) {
-    if (countOf(command.conditions()) == 0)
-      return add(*command.condition());
-    for (const fb::BufferRef *condition : each(command.conditions()))
-      GANTRY_RETURN_IF_ERROR(add(*condition));
-    return {};
-  }
-
   /// A step on the device of a condition.
   Step &appendAt(Step::Kind kind, const fb::Command &command, const fb::BufferRef &condition) {
     Step &step = append(kind, command, deviceOf(condition));
@@ -265,18 +255,18 @@ private:
     return step;
   }
 
+  /// Each task that has commands inside goes its own way.
   void addForTasks(const fb::Command &command, Step::Kind kind) {
-    (void)forTasks(command, [&](const fb::BufferRef &condition) {
+    for (const fb::BufferRef &condition : plan::conditionsOf(command))
       appendAt(kind, command, condition);
-      return Status();
-    });
   }
 
   Status addTests(const fb::Command &command) {
-    return forTasks(command, [&](const fb::BufferRef &condition) {
+    for (const fb::BufferRef &condition : plan::conditionsOf(command)) {
       appendAt(Step::Kind::jumpIfFalse, command, condition).numBuffers = 1;
-      return addSlot(condition);
-    });
+      GANTRY_RETURN_IF_ERROR(addSlot(condition));
+    }
+    return {};
   }
 
   Device *deviceOf(const fb::BufferRef &buffer) const {

@@ -1,6 +1,7 @@
 #include "gantry/Runtime/Program.h"
 
 #include "gantry/Plan/Exchanges.h"
+#include "gantry/Plan/Tasks.h"
 #include "gantry/Plan/Views.h"
 #include "gantry/Support/BadIndex.h"
 #include "gantry/Support/Bytes.h"
@@ -10,17 +11,13 @@
 namespace gantry::runtime {
 
 namespace fb = plan::fb;
-using plan::countOf;
 
 const fb::BufferRef &Program::conditionOf(const Step &step) const {
-  const fb::Command &command = commandOf(step);
-  if (countOf(command.conditions()) == 0)
-    return *command.condition();
   const Step *first = &step; // those of a command stand side by side
   while (first != allSteps.data() && first[-1].kind == Step::Kind::jumpIfFalse &&
          first[-1].command == step.command)
     --first;
-  return *command.conditions()->Get(static_cast<uint32_t>(&step - first));
+  return plan::conditionsOf(commandOf(step))[static_cast<size_t>(&step - first)];
 }
 
 void Program::patch(BoundSlots &bound, uint8_t *address) {

@@ -8,6 +8,7 @@
 #include "gantry/Plan/Views.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace gantry::plan {
@@ -27,6 +28,10 @@ private:
   std::vector<TaskName> all;
   std::vector<uint32_t> byDevice;
 };
+
+/// The conditions of a branch or loop, one value: of each task that has commands inside, or the
+/// only one. None of other commands.
+std::span<const fb::BufferRef> conditionsOf(const fb::Command &command);
 
 /// Bytes in arenas of each kind.
 struct MemoryNeed {
