@@ -141,10 +141,7 @@ private:
         static_cast<int64_t>(kernel.variant.items ? kernel.variant.items : command.items());
     step.grain =
         static_cast<int64_t>(kernel.variant.grain ? kernel.variant.grain : command.grain());
-    step.numBuffers = countOf(command.buffers());
-    for (const fb::BufferRef *buffer : each(command.buffers()))
-      GANTRY_RETURN_IF_ERROR(addSlot(*buffer));
-    return {};
+    return addSlots(command);
   }
 
   Status addCopy(const fb::Command &command) {
@@ -165,19 +162,14 @@ private:
     }
     Step &step = append(kind, command, kind == Step::Kind::download ? from : to);
     step.source = from;
-    step.numBuffers = countOf(command.buffers());
-    for (const fb::BufferRef *buffer : each(command.buffers()))
-      GANTRY_RETURN_IF_ERROR(addSlot(*buffer));
-    return {};
+    return addSlots(command);
   }
 
   Status addFill(const fb::Command &command) {
-    const fb::BufferRef &destination = *command.buffers()->Get(0);
     Step &step = append(Step::Kind::fill, command);
-    step.items = static_cast<int64_t>(destination.size());
+    step.items = static_cast<int64_t>(command.buffers()->Get(0)->size());
     step.value = command.value();
-    step.numBuffers = 1;
-    return addSlot(destination);
+    return addSlots(command);
   }
 
   Status addMember(const fb::Command &command) {
@@ -185,18 +177,13 @@ private:
     Step &step = append(Step::Kind::exchange, command);
     step.target = command.rank();
     step.items = plan::membersOf(plan.metadata(), exchange).size();
-    step.numBuffers = countOf(command.buffers());
-    for (const fb::BufferRef *buffer : each(command.buffers()))
-      GANTRY_RETURN_IF_ERROR(addSlot(*buffer));
-    return {};
+    return addSlots(command);
   }
 
   /// With all of its buffers: what it holds back is a use, too.
   Status addCheck(const fb::Command &command) {
-    append(Step::Kind::check, command).numBuffers = countOf(command.buffers());
-    for (const fb::BufferRef *buffer : each(command.buffers()))
-      GANTRY_RETURN_IF_ERROR(addSlot(*buffer));
-    return {};
+    append(Step::Kind::check, command);
+    return addSlots(command);
   }
 
   /// One of the blocks, between joins: which one is known, so that the host waits for nothing.
@@ -279,6 +266,14 @@ private:
       return function.outputs[buffer.index()].device;
     }
     return nullptr;
+  }
+
+  /// Gives the step that was appended last all buffers of its command.
+  Status addSlots(const fb::Command &command) {
+    program.allSteps.back().numBuffers = countOf(command.buffers());
+    for (const fb::BufferRef *buffer : each(command.buffers()))
+      GANTRY_RETURN_IF_ERROR(addSlot(*buffer));
+    return {};
   }
 
   /// Adds a buffer of the step that was appended last.
