@@ -147,19 +147,11 @@ private:
   Status addCopy(const fb::Command &command) {
     const plan::Copied first = plan::copiedBy(command, 0);
     Device *from = deviceOf(first.source), *to = deviceOf(first.target);
-    Step::Kind kind = Step::Kind::copy;
-    if (from != to && !(from->runsInline() && to->runsInline())) {
-      if (from->runsInline())
-        kind = Step::Kind::upload;
-      else if (to->runsInline())
-        kind = Step::Kind::download;
-      else if (&from->driver() == &to->driver())
-        kind = Step::Kind::copyFrom;
-      else
-        return Status::unsupported("a copy from a device of driver '" +
-                                   std::string(from->driver().name()) + "' to one of driver '" +
-                                   std::string(to->driver().name()) + "'");
-    }
+    const Step::Kind kind = copyBetween(*from, *to);
+    if (kind == Step::Kind::copyFrom && &from->driver() != &to->driver())
+      return Status::unsupported("a copy from a device of driver '" +
+                                 std::string(from->driver().name()) + "' to one of driver '" +
+                                 std::string(to->driver().name()) + "'");
     Step &step = append(kind, command, kind == Step::Kind::download ? from : to);
     step.source = from;
     return addSlots(command);

@@ -12,6 +12,14 @@ namespace gantry::runtime {
 
 namespace fb = plan::fb;
 
+Step::Kind copyBetween(const Device &giver, const Device &taker) {
+  if (&giver == &taker || (giver.runsInline() && taker.runsInline()))
+    return Step::Kind::copy;
+  if (giver.runsInline())
+    return Step::Kind::upload;
+  return taker.runsInline() ? Step::Kind::download : Step::Kind::copyFrom;
+}
+
 const fb::BufferRef &Program::conditionOf(const Step &step) const {
   const Step *first = &step; // those of a command stand side by side
   while (first != allSteps.data() && first[-1].kind == Step::Kind::jumpIfFalse &&
@@ -64,25 +72,31 @@ void Program::countCopies(const Step &step) const {
   }
 }
 
+/// `giver`: of copyFrom.
+static Status enqueueBytes(Step::Kind kind, Queue &queue, Device *giver, void *target,
+                           const void *source, uint64_t bytes) {
+  switch (kind) {
+  case Step::Kind::copy:
+    return queue.copy(target, source, bytes);
+  case Step::Kind::upload:
+    return queue.upload(target, source, bytes);
+  case Step::Kind::download:
+    return queue.download(target, source, bytes);
+  default:
+    return queue.copyFrom(*giver, target, source, bytes);
+  }
+}
+
 Status Program::enqueueCopy(const Step &step) const {
   const fb::Command &command = commandOf(step);
-  Queue &queue = *step.queue;
   for (uint32_t i = 0; i < step.numBuffers; i += 2) {
     const void *source = step.buffers[i];
     void *target = step.buffers[i + 1];
     if (source == target)
       continue; // an output that lies where its input did
     const uint64_t bytes = command.buffers()->Get(i)->size();
-    Status status;
-    if (step.kind == Step::Kind::copy)
-      status = queue.copy(target, source, bytes);
-    else if (step.kind == Step::Kind::upload)
-      status = queue.upload(target, source, bytes);
-    else if (step.kind == Step::Kind::download)
-      status = queue.download(target, source, bytes);
-    else
-      status = queue.copyFrom(*step.source, target, source, bytes);
-    GANTRY_RETURN_IF_ERROR(status);
+    GANTRY_RETURN_IF_ERROR(
+        enqueueBytes(step.kind, *step.queue, step.source, target, source, bytes));
   }
   return {};
 }
@@ -130,19 +144,15 @@ Status Program::perform(const Step &step) const {
   return enqueue(step);
 }
 
-/// Between two members, or of one with itself, on the queue of who gets it.
+/// Between two members, or of one with itself.
 Status Program::transfer(const Step &from, const Step &to, const void *source, void *target,
                          uint64_t bytes) const {
-  Device &giver = from.queue->device(), &taker = to.queue->device();
   if (bytes == 0)
     return {};
-  if (&giver == &taker || (giver.runsInline() && taker.runsInline()))
-    return to.queue->copy(target, source, bytes);
-  if (giver.runsInline())
-    return to.queue->upload(target, source, bytes);
-  if (taker.runsInline())
-    return from.queue->download(target, source, bytes);
-  return to.queue->copyFrom(giver, target, source, bytes);
+  Device &giver = from.queue->device();
+  const Step::Kind kind = copyBetween(giver, to.queue->device());
+  const Step &doing = kind == Step::Kind::download ? from : to;
+  return enqueueBytes(kind, *doing.queue, &giver, target, source, bytes);
 }
 
 /// Counted on both ends.

@@ -55,6 +55,9 @@ struct Step {
 };
 static_assert(sizeof(Step) <= 64);
 
+/// How bytes get from one device to another: a download is the giver's to do, all else the taker's.
+Step::Kind copyBetween(const Device &giver, const Device &taker);
+
 class Program {
 public:
   /// Where transient arenas begin, by arena; null for arenas of other kinds.
