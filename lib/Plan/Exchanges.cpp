@@ -52,14 +52,8 @@ uint64_t ExchangeBytes::destination(uint32_t rank) const {
   }
 }
 
-/// Whether all members do the same.
-bool ExchangeBytes::isMutual() const {
-  return exchange.kind() == fb::ExchangeKind::allGather ||
-         exchange.kind() == fb::ExchangeKind::allToAll;
-}
-
 bool ExchangeBytes::moves(uint32_t from, uint32_t to) const {
-  return isMutual() || (from == 0 && to != 0);
+  return isMutual(exchange.kind()) || (from == 0 && to != 0);
 }
 
 uint64_t ExchangeBytes::between(uint32_t from, uint32_t to) const {

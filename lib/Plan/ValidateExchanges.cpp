@@ -70,8 +70,7 @@ private:
     const bool isMessage = exchange.kind() == fb::ExchangeKind::message;
     if (isMessage && members != 2)
       return fail(format("a message between %llu members, expected two", Number(members)));
-    const bool isOneSize = isMessage || exchange.kind() == fb::ExchangeKind::broadcast;
-    const uint64_t wanted = isOneSize ? 1 : members;
+    const uint64_t wanted = isMutual(exchange.kind()) ? members : 1;
     if (countOf(exchange.sizes()) != wanted)
       return fail(
           format("%llu sizes, expected %llu", Number(countOf(exchange.sizes())), Number(wanted)));
@@ -114,10 +113,9 @@ public:
       std::set<uint32_t> inside;
       GANTRY_RETURN_IF_ERROR(checkBlock(0, inside));
     }
-    place = "exchanges[" +
-            number(static_cast<uint64_t>(std::ranges::find(isUsed, false) - isUsed.begin())) + "]";
-    return std::ranges::find(isUsed, false) != isUsed.end() ? fail("no command has a part in it")
-                                                            : Status();
+    const auto unused = std::ranges::find(isUsed, false);
+    place = "exchanges[" + number(static_cast<uint64_t>(unused - isUsed.begin())) + "]";
+    return unused == isUsed.end() ? Status() : fail("no command has a part in it");
   }
 
 private:
@@ -130,7 +128,7 @@ private:
 
   std::string taskName(uint32_t task) const { return "'" + tasks.names()[task].str() + "'"; }
   uint32_t taskOf(const fb::BufferRef &buffer) const {
-    return tasks.of(plan::deviceOf(plan, *function, buffer));
+    return tasks.of(deviceOf(plan, *function, buffer));
   }
 
   void setPlace(uint32_t block, uint32_t index, const fb::Command &command) {
@@ -221,8 +219,7 @@ private:
   Status checkBytes(const fb::Command &command, const fb::Exchange &exchange) const {
     const ExchangeBytes &planned = bytes[command.exchange()];
     const uint32_t rank = command.rank();
-    const bool isBoth = exchange.kind() == fb::ExchangeKind::allGather ||
-                        exchange.kind() == fb::ExchangeKind::allToAll;
+    const bool isBoth = isMutual(exchange.kind());
     if (countOf(command.buffers()) != (isBoth ? 2 : 1))
       return fail(number(countOf(command.buffers())) + " buffers, expected " +
                   (isBoth ? "2" : "1"));
@@ -232,9 +229,8 @@ private:
       if (buffer.size() != wanted)
         return fail(format("buffer %llu has %llu bytes, the exchange has %llu for it", Number(i),
                            Number(buffer.size()), Number(wanted)));
-      if (plan::deviceOf(plan, *function, buffer) != command.device())
-        return fail(format("a buffer is on device %llu, the command on device %llu",
-                           Number(plan::deviceOf(plan, *function, buffer)),
+      if (const uint32_t device = deviceOf(plan, *function, buffer); device != command.device())
+        return fail(format("a buffer is on device %llu, the command on device %llu", Number(device),
                            Number(command.device())));
     }
     return isBoth ? checkApart(*command.buffers()->Get(0), *command.buffers()->Get(1)) : Status();

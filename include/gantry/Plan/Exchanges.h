@@ -23,6 +23,11 @@ inline const flatbuffers::Vector<uint32_t> &membersOf(const fb::Plan &plan,
 /// "message", "all_gather", "all_to_all", "broadcast".
 std::string_view exchangeKindName(fb::ExchangeKind kind);
 
+/// Whether each member brings something and gets something; else the first has what the others get.
+inline bool isMutual(fb::ExchangeKind kind) {
+  return kind == fb::ExchangeKind::allGather || kind == fb::ExchangeKind::allToAll;
+}
+
 /// How many bytes the members of an exchange have and move. Made in O(members), asked in O(1).
 class ExchangeBytes {
 public:
@@ -39,13 +44,12 @@ public:
   uint64_t between(uint32_t from, uint32_t to) const;
 
   /// Whether anything leaves its task or enters it, be it no bytes; and how many bytes.
-  bool gives(uint32_t rank) const { return isMutual() || rank == 0; }
-  bool gets(uint32_t rank) const { return isMutual() || rank != 0; }
+  bool gives(uint32_t rank) const { return isMutual(exchange.kind()) || rank == 0; }
+  bool gets(uint32_t rank) const { return isMutual(exchange.kind()) || rank != 0; }
   uint64_t sent(uint32_t rank) const;
   uint64_t received(uint32_t rank) const;
 
 private:
-  bool isMutual() const;
   uint64_t rowsOf(uint32_t rank) const;
 
   const fb::Exchange &exchange;
