@@ -132,10 +132,8 @@ private:
   }
 
   void setPlace(uint32_t block, uint32_t index, const fb::Command &command) {
-    const bool isNamed = command.name();
-    place = format("function '%s', block %u, command %u (%s%s%s%s)", function->name()->c_str(),
-                   block, index, fb::EnumNameOpcode(command.opcode()), isNamed ? " '" : "",
-                   isNamed ? command.name()->c_str() : "", isNamed ? "'" : "");
+    place = format("function '%s', block %u, command %u", function->name()->c_str(), block, index) +
+            titleOf(command);
   }
 
   /// Recursive; blocks are a tree that is not deep. `inside` gets the tasks of its commands.

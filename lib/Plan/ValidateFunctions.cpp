@@ -16,10 +16,6 @@ namespace gantry::plan {
 
 namespace {
 
-constexpr const char *opcodeNames[] = {"launch", "copy",  "branch", "loop",    "signal", "wait",
-                                       "fill",   "check", "send",   "receive", "part"};
-static_assert(std::size(opcodeNames) == static_cast<size_t>(fb::Opcode::MAX) + 1);
-
 /// What a command does with a buffer.
 enum class Access { read, write };
 
@@ -185,10 +181,7 @@ private:
   Status checkCommand(const fb::Command &command) {
     if (!inEnum(command.opcode()))
       return fail(format("unknown opcode %llu", Number(static_cast<uint8_t>(command.opcode()))));
-    place += std::string(" (") + opcodeNames[static_cast<size_t>(command.opcode())];
-    if (command.name())
-      place += " '" + command.name()->str() + "'";
-    place += ")";
+    place += titleOf(command);
     GANTRY_RETURN_IF_ERROR(checkDeviceIndex(command.device()));
     GANTRY_RETURN_IF_ERROR(checkIndex(command.queue(), function->num_queues(), "queue"));
     GANTRY_RETURN_IF_ERROR(visit(command.buffers()));

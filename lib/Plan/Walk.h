@@ -41,6 +41,14 @@ protected:
     return Status::corrupt("plan metadata: " + place + ": " + what);
   }
 
+  /// " (launch 'add')", behind the place of a command whose opcode is one.
+  static std::string titleOf(const fb::Command &command) {
+    std::string title = std::string(" (") + fb::EnumNameOpcode(command.opcode());
+    if (command.name())
+      title += " '" + command.name()->str() + "'";
+    return title + ")";
+  }
+
   /// To be called before a vector is walked: takes its bytes off the budget, and checks what
   /// FlatBuffers 2 does not, that elements of 8 bytes lie at multiples of 8.
   template <typename T>
