@@ -4,7 +4,6 @@
 #include "gantry/Plan/Tasks.h"
 
 #include <map>
-#include <set>
 
 namespace gantry::plan {
 
@@ -90,10 +89,6 @@ std::string nameOf(const fb::Plan &plan, const fb::Command &command) {
                       : "'" + std::string(name) + "'";
 }
 
-std::string counted(size_t count, const char *what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 } // namespace
 
 judge::Job jobOf(const fb::Plan &plan, const fb::Function &function) {
@@ -118,21 +113,6 @@ Status proveOrder(const fb::Plan &plan) {
         "; expected an order in which all of it can be done");
   }
   return {};
-}
-
-std::string describeExchanges(const fb::Plan &plan, const fb::Function &function) {
-  std::set<uint32_t> groups;
-  size_t messages = 0, exchanges = 0;
-  for (const fb::Block *block : each(function.blocks()))
-    for (const fb::Command *command : each(block->commands())) {
-      messages += command->opcode() == fb::Opcode::send;
-      if (command->opcode() != fb::Opcode::part || command->rank() != 0)
-        continue;
-      ++exchanges;
-      groups.insert(exchangeOf(plan, *command).group());
-    }
-  return counted(exchanges, "exchange") + " in " + counted(groups.size(), "group") + ", " +
-         counted(messages, "message");
 }
 
 } // namespace gantry::plan

@@ -4,14 +4,15 @@
 
 #include "gantry/Device/NetworkModel.h"
 #include "gantry/Device/Task.h"
+#include "gantry/Plan/Exchanges.h"
 #include "gantry/Plan/PlanTopology.h"
-#include "gantry/Plan/ProveOrder.h"
 #include "gantry/Show/Text.h"
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Format.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace gantry::show {
 
@@ -42,6 +43,22 @@ std::string jobLine(const Topology &topology, const std::vector<TaskName> &tasks
     line += network.joinsGPUs ? ", straight between GPUs" : "";
   }
   return line;
+}
+
+/// What was proven of a function: "12 exchanges in 1 group, 3 messages".
+std::string describeExchanges(const fb::Plan &plan, const fb::Function &function) {
+  std::set<uint32_t> groups;
+  size_t messages = 0, exchanges = 0;
+  for (const fb::Block *block : each(function.blocks()))
+    for (const fb::Command *command : each(block->commands())) {
+      messages += command->opcode() == fb::Opcode::send;
+      if (command->opcode() != fb::Opcode::part || command->rank() != 0)
+        continue;
+      ++exchanges;
+      groups.insert(exchangeOf(plan, *command).group());
+    }
+  return counted(exchanges, "exchange") + " in " + counted(groups.size(), "group") + ", " +
+         counted(messages, "message");
 }
 } // namespace
 

@@ -6,9 +6,6 @@
 #include "gantry/Plan/Plan_generated.h"
 #include "gantry/Support/Status.h"
 
-#include <cstddef>
-#include <string>
-
 namespace gantry::plan {
 
 /// A function of a plan that was validated as what its tasks do.
@@ -17,8 +14,5 @@ judge::Job jobOf(const fb::Plan &plan, const fb::Function &function);
 /// CORRUPT where a function can get stuck, with who waits for whom. Of a plan without exchanges
 /// there is nothing to prove.
 Status proveOrder(const fb::Plan &plan);
-
-/// What was proven of a function: "12 exchanges in 1 group, 3 messages".
-std::string describeExchanges(const fb::Plan &plan, const fb::Function &function);
 
 } // namespace gantry::plan

@@ -326,7 +326,6 @@ TEST(Exchanges, TellsTheJudge) {
   // In one task the second exchange before the first.
   std::swap(job.tasks[1].steps[1], job.tasks[1].steps[2]);
   EXPECT_TRUE(judge::findStuck(job));
-  EXPECT_EQ(describeExchanges(file->plan(), function), "3 exchanges in 1 group, 2 messages");
 }
 
 /// A plan whose tables were damaged behind the validator's back.
