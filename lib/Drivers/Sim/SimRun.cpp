@@ -125,13 +125,12 @@ void SimRun::join(Task &task) {
   task.races.join();
 }
 
-bool SimRun::isHead(const Step &step) const {
-  const fb::Command &command = commandOf(step);
-  const Queue &queue = queues[queueIndex.at({command.device(), command.queue()})];
+bool SimRun::isHead(const Step &step) {
+  const Queue &queue = queueOf(step);
   return queue.next < queue.todo.size() && &stepAt(queue.todo[queue.next]) == &step;
 }
 
-bool SimRun::mayStart(const Queue &queue) const {
+bool SimRun::mayStart(const Queue &queue) {
   if (queue.next == queue.todo.size())
     return false;
   const Step &step = stepAt(queue.todo[queue.next]);

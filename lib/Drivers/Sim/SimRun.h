@@ -70,8 +70,8 @@ private:
   Expected<StepIndex> runControl(Task &task, StepIndex index);
   Queue &queueOf(const Step &step);
   Queue *choose();
-  bool isHead(const Step &step) const;
-  bool mayStart(const Queue &queue) const;
+  bool isHead(const Step &step);
+  bool mayStart(const Queue &queue);
   double startOf(const Queue &queue);
   Status start(Queue &queue);
   Status order(Queue &queue, double begin);
