@@ -24,7 +24,29 @@ static MemRefType bufferOf(Type type) {
   return MemRefType::get(tensor.getShape(), tensor.getElementType());
 }
 
+/// What is written starts from a value of its own: of two sums that share their zeros bufferization
+/// would compute the second in the buffer of the first, and copy it from there too late.
+static void startApart(Value written) {
+  auto maker = written.getDefiningOp<linalg::LinalgOp>();
+  if (!maker)
+    return;
+  OpBuilder b(maker);
+  for (OpOperand &init : maker.getDpsInitsMutable()) {
+    auto start = init.get().getDefiningOp<linalg::LinalgOp>();
+    if (!start || start->getNumResults() != 1 || start->hasOneUse() || !filledWith(init.get()))
+      continue;
+    Operation *own = b.clone(*start);
+    if (Operation *empty = start.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>()) {
+      b.setInsertionPoint(own);
+      own->replaceUsesOfWith(empty->getResult(0), b.clone(*empty)->getResult(0));
+      b.setInsertionPoint(maker);
+    }
+    init.set(own->getResult(0));
+  }
+}
+
 static void writeTo(OpBuilder &b, Location loc, Value value, Value buffer) {
+  startApart(value);
   bufferization::MaterializeInDestinationOp::create(b, loc, Type(), value, buffer,
                                                     /*restrict=*/true, /*writable=*/true);
 }
@@ -41,27 +63,6 @@ static void writePieces(OpBuilder &b, Location loc, tensor::ConcatOp joined, Val
             memref::SubViewOp::create(b, loc, buffer, starts,
                                       getAsIndexOpFoldResult(b.getContext(), shape), steps));
     start += shape[axis];
-  }
-}
-
-/// A result starts from a value of its own: of two sums that share their zeros bufferization would
-/// compute the second in the buffer of the first, and copy it from there too late.
-static void startApart(Value result) {
-  auto maker = result.getDefiningOp<linalg::LinalgOp>();
-  if (!maker)
-    return;
-  OpBuilder b(maker);
-  for (OpOperand &init : maker.getDpsInitsMutable()) {
-    auto start = init.get().getDefiningOp<linalg::LinalgOp>();
-    if (!start || start->getNumResults() != 1 || start->hasOneUse() || !filledWith(init.get()))
-      continue;
-    Operation *own = b.clone(*start);
-    if (Operation *empty = start.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>()) {
-      b.setInsertionPoint(own);
-      own->replaceUsesOfWith(empty->getResult(0), b.clone(*empty)->getResult(0));
-      b.setInsertionPoint(maker);
-    }
-    init.set(own->getResult(0));
   }
 }
 
@@ -96,7 +97,6 @@ struct AddDestinations : gantry::impl::AddDestinationsPassBase<AddDestinations> 
     OpBuilder end(terminator);
     for (Value result : terminator->getOperands()) {
       Value root = skipReshapes(result);
-      startApart(root);
       BlockArgument out = body.addArgument(bufferOf(root.getType()), loc);
       if (auto joined = root.getDefiningOp<tensor::ConcatOp>())
         writePieces(end, loc, joined, out);

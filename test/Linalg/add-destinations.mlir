@@ -85,3 +85,21 @@ func.func private @sums(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4xf
   %1 = linalg.reduce {arith.addf} ins(%y : tensor<4x8xf32>) outs(%start : tensor<4xf32>) dimensions = [1]
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// Neither do sums that are pieces of what is joined.
+// CHECK-LABEL: func.func private @joined_sums(
+// CHECK: %[[B:.*]] = linalg.fill
+// CHECK: %[[A:.*]] = linalg.fill
+// CHECK: %[[S:.*]] = linalg.reduce {{.*}} outs(%[[A]] :
+// CHECK: %[[T:.*]] = linalg.reduce {{.*}} outs(%[[B]] :
+// CHECK: bufferization.materialize_in_destination %[[S]]
+// CHECK: bufferization.materialize_in_destination %[[T]]
+func.func private @joined_sums(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %0 = linalg.reduce {arith.addf} ins(%x : tensor<4x8xf32>) outs(%start : tensor<4xf32>) dimensions = [1]
+  %1 = linalg.reduce {arith.addf} ins(%y : tensor<4x8xf32>) outs(%start : tensor<4xf32>) dimensions = [1]
+  %2 = tensor.concat dim(0) %0, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
