@@ -43,12 +43,10 @@ public:
   SmallVector<Value> run(uint64_t gatherBytes) {
     const SmallVector<Value> sums =
         parts.size() * getByteSize(collective.type) < gatherBytes ? gather() : exchange();
-    SmallVector<Value> results(collective.ranks());
+    SmallVector<Value> byTask(members.size());
     for (auto [member, sum] : llvm::zip(members, sums))
-      for (size_t rank = 0; rank < results.size(); ++rank)
-        if (taskOf[rank] == taskOf[member.lead])
-          results[rank] = collective.reshape(sum, collective.type.getShape());
-    return results;
+      byTask[taskOf[member.lead]] = collective.reshape(sum, collective.type.getShape());
+    return llvm::map_to_vector(taskOf, [&](uint32_t task) { return byTask[task]; });
   }
 
 private:
