@@ -42,10 +42,8 @@ Value CollectiveBuilder::place(Operation *made, size_t rank, const Twine &what) 
 }
 
 Value CollectiveBuilder::scale(Value value, double factor, size_t rank, const Twine &what) {
-  auto element = cast<FloatType>(type.getElementType());
-  APFloat number(factor);
-  bool inexact;
-  number.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
+  const Type element = type.getElementType();
+  Attribute number = builder.getFloatAttr(element, factor);
   Value constant = ConstantOp::create(
       builder, op.getLoc(), DenseElementsAttr::get(RankedTensorType::get({}, element), number));
   return place(MulOp::create(builder, op.getLoc(), value.getType(), value, constant), rank, what);

@@ -308,14 +308,7 @@ private:
 
   /// A rank's whole value.
   Value join(ArrayRef<Value> pieces, size_t rank) {
-    auto whole = RankedTensorType::get({type.getNumElements()}, type.getElementType());
-    Value joined = pieces.front();
-    if (pieces.size() > 1)
-      joined =
-          place(ConcatOp::create(builder, op.getLoc(), whole, pieces, /*axis=*/0), rank, "join");
-    return joined.getType() == type
-               ? joined
-               : ReshapeOp::create(builder, op.getLoc(), type, joined).getResult();
+    return reshape(concat(pieces, rank, "join"), type.getShape());
   }
 
   SmallVector<Value> exchange(ArrayRef<Addend> terms) {

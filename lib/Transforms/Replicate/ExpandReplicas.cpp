@@ -327,11 +327,9 @@ Value Expansion::weigh(const Replica &replica, Value value) {
   double share = shareOf(replica);
   if (share == 1)
     return value;
-  auto element = cast<FloatType>(cast<RankedTensorType>(value.getType()).getElementType());
+  const Type element = cast<RankedTensorType>(value.getType()).getElementType();
   auto scalar = RankedTensorType::get({}, element);
-  APFloat number(share);
-  bool inexact;
-  number.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
+  Attribute number = builder.getFloatAttr(element, share);
   Value factor = ConstantOp::create(builder, op.getLoc(), DenseElementsAttr::get(scalar, number));
   auto product = MulOp::create(builder, op.getLoc(), value.getType(), value, factor);
   place(product, replica.device, "/share" + replicaSuffix(replica.number, replica.part));
