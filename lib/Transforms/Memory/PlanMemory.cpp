@@ -122,7 +122,7 @@ struct PlanMemory : gantry::impl::PlanMemoryPassBase<PlanMemory> {
     FailureOr<Packed> packed = packAll(func, byDevice, &costs);
     // What the host keeps comes in when there is room; not past exchanges, which stay where they
     // are.
-    if (gate && !hasExchanges(func) && succeeded(packed) && packed->missing > 0)
+    if (gate && succeeded(packed) && packed->missing > 0 && !hasExchanges(func))
       packed = packGated(func, byDevice, costs, std::move(*packed));
     // Rather wait for memory than not fit: values then go out shortly after they are made.
     if (succeeded(packed) && !packed->full.empty()) {
