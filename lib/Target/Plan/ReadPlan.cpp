@@ -2,7 +2,6 @@
 
 #include "gantry/Target/Plan/ReadPlan.h"
 #include "gantry/Analysis/SharedBuffers.h"
-#include "gantry/Dialect/Plan/IR/Exchanges.h"
 
 #include "gantry/Dialect/Gantry/IR/FreshSymbols.h"
 #include "gantry/Dialect/Gantry/IR/Gantry.h"

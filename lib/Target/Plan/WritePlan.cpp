@@ -5,6 +5,7 @@
 
 #include "AddSignatures.h"
 #include "gantry/Analysis/PanelLayout.h"
+#include "gantry/Analysis/Segments.h"
 #include "gantry/Analysis/SharedBuffers.h"
 #include "gantry/Dialect/Gantry/IR/Diagnostics.h"
 #include "gantry/Dialect/Gantry/IR/Elements.h"
@@ -450,19 +451,14 @@ struct Writer {
   }
 
   static bool writesVariables(plan::ir::FuncOp func) {
-    auto isVariable = [](Value buffer) {
-      return isa_and_present<plan::ir::StateOp>(buffer.getDefiningOp());
-    };
-    auto found = func.walk([&](Operation *op) {
-      auto copy = dyn_cast<plan::ir::CopyOp>(op);
-      auto launch = dyn_cast<plan::ir::LaunchOp>(op);
-      auto part = dyn_cast<plan::ir::PartOp>(op);
-      bool writes = (copy && llvm::any_of(copy.getTargets(), isVariable)) ||
-                    (launch && llvm::any_of(launch.getOutputs(), isVariable)) ||
-                    (part && part.getTarget() && isVariable(part.getTarget()));
-      return writes ? WalkResult::interrupt() : WalkResult::advance();
+    bool found = false;
+    func.walk([&](Operation *op) {
+      if (schedule::isCommand(op))
+        schedule::forEachBuffer(op, [&](Value buffer, bool writes) {
+          found |= writes && isa_and_present<plan::ir::StateOp>(buffer.getDefiningOp());
+        });
     });
-    return found.wasInterrupted();
+    return found;
   }
 
   static void countQueues(fb::FunctionT &function) {
