@@ -2,8 +2,8 @@
 #include "FirstTasks.h"
 
 #include "gantry/Support/Format.h"
+#include "gantry/Support/Text.h"
 
-#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -11,10 +11,7 @@ namespace gantry {
 
 Expected<std::vector<JobSize>> parseJobSizes(std::string_view text) {
   std::vector<JobSize> jobs;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view part = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (std::string_view part : splitList(text)) {
     const size_t equals = part.find('=');
     JobSize &job = jobs.emplace_back(JobSize{std::string(part.substr(0, equals)), 0});
     const std::string_view number = equals == part.npos ? "" : part.substr(equals + 1);

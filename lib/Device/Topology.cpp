@@ -4,6 +4,7 @@
 
 #include "gantry/Device/NameRanges.h"
 #include "gantry/Support/Bytes.h"
+#include "gantry/Support/Text.h"
 
 #include <algorithm>
 #include <set>
@@ -77,11 +78,8 @@ Topology Topology::hostOnly() {
 
 Expected<Topology> Topology::fromFlag(std::string_view text, Driver gpuDriver) {
   std::vector<ListedDevice> listed;
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(',', begin), text.size());
-    GANTRY_RETURN_IF_ERROR(addListed(text.substr(begin, end - begin), listed));
-    begin = end + 1;
-  }
+  for (std::string_view part : splitList(text))
+    GANTRY_RETURN_IF_ERROR(addListed(part, listed));
   // Every task has its host.
   std::set<DeviceName> known;
   for (const ListedDevice &device : listed)

@@ -8,6 +8,7 @@
 
 #include "gantry/Support/Bytes.h"
 #include "gantry/Support/Format.h"
+#include "gantry/Support/Text.h"
 
 #include <algorithm>
 #include <map>
@@ -16,16 +17,6 @@
 namespace gantry {
 
 namespace {
-std::vector<std::string_view> splitList(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 bool isGPU(const PhysicalDevice &device) { return device.type() == DeviceType::GPU; }
 
 std::string physicalGPUs(const Topology &topology) {

@@ -1,7 +1,9 @@
 // Text as people type it.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
+#include <vector>
 
 namespace gantry {
 
@@ -11,6 +13,17 @@ inline std::string_view trim(std::string_view text) {
   if (begin == text.npos)
     return {};
   return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+/// What stands between commas, empty parts too; of an empty text one.
+inline std::vector<std::string_view> splitList(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 } // namespace gantry
